@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+/** Each level of test is a project of its own, so that one level can be run by its name. */
+const level = (name: string, options: { testTimeout: number; hookTimeout: number; fileParallelism?: boolean }) => ({
+  extends: true as const,
+  test: { name, include: [`test/${name}/**/*.test.ts`], ...options },
+});
+
+export default defineConfig({
+  // The sources are run as they stand: `#shared/x.js` means `shared/x.ts` here (package.json, "imports").
+  ssr: { resolve: { conditions: ['source'] } },
+  resolve: { conditions: ['source'] },
+  test: {
+    environment: 'node',
+    pool: 'forks',
+    projects: [
+      level('unit', { testTimeout: 10_000, hookTimeout: 10_000 }),
+      level('integration', { testTimeout: 30_000, hookTimeout: 60_000 }),
+      level('e2e', { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }),
+    ],
+  },
+});
