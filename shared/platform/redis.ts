@@ -1,0 +1,119 @@
+import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { collapseErrors } from './collapse.ts';
+import { withDeadline } from './deadline.ts';
+import type { Logger } from './logger.ts';
+
+/** What the factory may come to return once sentinel and cluster addresses are taken. */
+export type RedisClient = Redis | Cluster;
+
+/**
+ * `fail-fast`: for whoever must answer a caller soon (the watcher). `patient`: for workers and blocking reads, which have
+ * nothing better to do than to wait until Redis is back.
+ */
+export type RedisRole = 'fail-fast' | 'patient';
+
+export interface CreateRedisOptions {
+  /** `redis://` or `rediss://`. */
+  url: string;
+  role: RedisRole;
+  /** Shown by `CLIENT LIST`; says which part of which process this is. */
+  name: string;
+  logger: Logger;
+}
+
+/**
+ * States in which the server answers but the connection is to the wrong node or too early: a new connection helps,
+ * another try on the same one does not.
+ */
+const RECONNECT_ON = ['READONLY', 'LOADING', 'UNBLOCKED', 'CLUSTERDOWN', 'MASTERDOWN'];
+
+const shared = {
+  // A connection attempt to a host that swallows packets would otherwise hang for the system's two minutes.
+  connectTimeout: 5_000,
+  // Notices a peer that vanished without a word (a pulled cable, a stopped virtual machine).
+  keepAlive: 15_000,
+  // 2 resends the command that met the error after reconnecting; every script of ours is idempotent under a resend.
+  reconnectOnError: (error: Error) => (RECONNECT_ON.some((word) => error.message.startsWith(word)) ? 2 : false),
+} satisfies RedisOptions;
+
+const ROLES = {
+  'fail-fast': {
+    ...shared,
+    // Without a connection, a command fails at once (measured 2 ms) instead of waiting in a queue for one.
+    enableOfflineQueue: false,
+    // A command that was under way when the connection broke is tried on one more connection, then given up.
+    maxRetriesPerRequest: 1,
+    // A frozen server with an open socket is found only so (measured 501 ms; without it: for ever). The whole webhook has
+    // about a second until its 503.
+    commandTimeout: 500,
+    // Back within half a second after Redis is.
+    retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 500),
+  },
+  patient: {
+    ...shared,
+    // BullMQ demands it: a blocking read must outlive any number of reconnects.
+    maxRetriesPerRequest: null,
+    // Gentler: many workers come back at the same moment, so up to 2 s and a tenth of jitter.
+    retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 2_000) * (1 + Math.random() / 10),
+  },
+} satisfies Record<RedisRole, RedisOptions>;
+
+/**
+ * The one place that makes Redis clients. It connects by itself and goes on trying until closed.
+ *
+ * A `fail-fast` client refuses every command until it is connected, the first time too: use {@link untilReady} at start
+ * where a failure would be unfair, and {@link withDeadline} around BullMQ calls, which wait for the connection first.
+ */
+export function createRedis({ url, role, name, logger }: CreateRedisOptions): Redis {
+  const client = new Redis(url, { ...ROLES[role], connectionName: name });
+  const log = logger.child({ component: 'redis', connection: name });
+  let broken = false;
+  const report = collapseErrors({
+    report: (err, leftOut) => log.warn({ err, leftOut }, 'Redis connection error.'),
+  });
+  client.on('error', (error: Error) => {
+    broken = true;
+    report(error);
+  });
+  client.on('ready', () => {
+    if (broken) log.info({}, 'Redis is back.');
+    broken = false;
+  });
+  return client;
+}
+
+/** Resolves true as soon as the client can take commands, false when it cannot within `timeoutMs`. Never throws. */
+export async function untilReady(client: RedisClient, timeoutMs: number): Promise<boolean> {
+  if (client.status === 'ready') return true;
+  return new Promise((resolve) => {
+    const settle = (ready: boolean): void => {
+      clearTimeout(timer);
+      client.off('ready', onReady);
+      resolve(ready);
+    };
+    const onReady = (): void => settle(true);
+    const timer = setTimeout(() => settle(false), timeoutMs);
+    // `error` events do not end the wait: the client goes on trying.
+    client.on('ready', onReady);
+  });
+}
+
+/** Says goodbye within `timeoutMs`, or cuts the connection. Never throws; closing twice is fine. */
+export async function closeRedis(client: RedisClient, timeoutMs = 1_000): Promise<void> {
+  if (client.status === 'ready') {
+    const goodbye = client.quit().then(
+      () => undefined,
+      () => undefined, // it ends below either way
+    );
+    await withDeadline(goodbye, timeoutMs, 'QUIT').catch(() => undefined);
+  }
+  if (client.status !== 'end') client.disconnect();
+}
+
+/** A Redis address as it may be shown: without its password. */
+export function shownRedisUrl(url: string): string {
+  if (!URL.canParse(url)) return '(not a URL)';
+  const parsed = new URL(url);
+  if (parsed.password !== '') parsed.password = '***';
+  return parsed.href;
+}
