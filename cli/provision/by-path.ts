@@ -6,22 +6,25 @@ const PROGRAMS = ['redis-server', 'valkey-server'];
 /** Where packages put servers, for shells whose PATH leaves it out. */
 const ALSO_IN = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
-/** A `redis-server` or `valkey-server` on PATH or where packages put them. */
-export const byPath: Way = {
-  advice: 'install redis-server or valkey-server',
-  async find({ env }) {
-    const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-    // Tests and the curious may ask to look on PATH alone.
-    const folders = env['CHAT_RECOVERY_PATH_ONLY'] === '1' ? onPath : [...onPath, ...ALSO_IN];
-    for (const program of PROGRAMS) {
-      for (const folder of folders) {
-        const path = join(folder, program);
-        if (await executable(path)) return { kind: 'program', path, libraryPath: undefined };
+/** A `redis-server` or `valkey-server` on PATH, or where packages put them. */
+export const byPath: Way = byPathAnd(ALSO_IN);
+
+/** The same with other folders beside PATH. */
+export function byPathAnd(alsoIn: readonly string[]): Way {
+  return {
+    advice: 'install redis-server or valkey-server',
+    async find({ env }) {
+      const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+      for (const program of PROGRAMS) {
+        for (const folder of [...onPath, ...alsoIn]) {
+          const path = join(folder, program);
+          if (await executable(path)) return { kind: 'program', path, libraryPath: undefined };
+        }
       }
-    }
-    return 'neither redis-server nor valkey-server is on PATH';
-  },
-};
+      return 'neither redis-server nor valkey-server is on PATH';
+    },
+  };
+}
 
 async function executable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(

@@ -1,5 +1,5 @@
 import type { RedisFound } from './found.ts';
-import { serverArguments, type LaunchOptions, type RunningRedis } from './launch.ts';
+import { serverArguments, type LaunchOptions, type RunningRedis } from './running.ts';
 
 const STEP_WITHIN_MS = 60_000;
 

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
 import type { RedisFound } from './found.ts';
-import { serverArguments, type LaunchOptions, type RunningRedis } from './launch.ts';
+import { serverArguments, type LaunchOptions, type RunningRedis } from './running.ts';
 
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 5_000;
