@@ -1,0 +1,47 @@
+-- The notice is answered or gone. a: id, generation, answered[], replied
+-- returns 'recovered' | 'cleared' | 'nothing'
+local rec = load()
+if not exists(rec) or isNewer(rec) or number(rec.gen) ~= a.generation or rec.st == 'closed' then return reply('nothing') end
+
+local changes = {}
+local answered = extended(rec.ans, a.answered)
+if answered then changes.ans = answered end
+
+local attempt = decoded(rec.att)
+local notice = decoded(rec.nt)
+local sent = attempt ~= nil and (attempt.phase == 'sending' or attempt.outcome == 'accepted' or attempt.outcome == 'unknown')
+local awaited = sent and (rec.st == 'nudged' or rec.st == 'unconfirmed' or rec.st == 'nudging'
+  or (notice ~= nil and attempt.noticeId == notice.id and rec.st ~= 'recovered'))
+
+local result = 'nothing'
+if a.replied and awaited then
+  result = 'recovered'
+  if attempt.phase == 'sending' then
+    settleAttempt(attempt, 'accepted', 'reply seen')
+    changes.att = cjson.encode(attempt)
+  end
+  changes.nt = false
+  changes.st = 'recovered'
+  changes.rs = false
+  redis.call('DEL', K.streak)
+elseif notice ~= nil or rec.st == 'stuck' or rec.st == 'error' or rec.st == 'exhausted' or rec.st == 'stood-down' or rec.st == 'transcript-missing' then
+  result = 'cleared'
+  if attempt ~= nil and attempt.phase == 'claimed' then
+    giveBack(rec, attempt, changes)
+    settleAttempt(attempt, 'void', 'cleared')
+    changes.att = cjson.encode(attempt)
+  end
+  changes.nt = false
+  rec.nt = nil
+  changes.st = restingState(rec)
+  changes.rs = false
+end
+
+if result == 'nothing' and not answered then return reply(result) end
+save(rec, changes)
+if result == 'recovered' then
+  trail(rec, 'recovered', nil, { attempt = attempt.id, afterMs = now - (attempt.sentMs or now), kind = attempt.kind })
+elseif result == 'cleared' then
+  trail(rec, 'cleared', a.replied and 'verdict-clear' or nil)
+end
+return reply(result)
