@@ -1,68 +1,122 @@
-/**
- * PLACEHOLDER that the settings room replaces by one zod schema (doc, type, default, variable name of each); the field names
- * and units below are fixed, everything else relies on them.
- */
-export interface ProcessSettings {
-  /** REDIS_URL. */
-  redisUrl: string;
-  /** REDIS_HASH_TAG: what stands between the braces of every key; default `chat-recovery`. */
-  redisTag: string;
-  /** HOST, PORT of the watcher; 127.0.0.1:8787. */
-  host: string;
-  port: number;
-  /** ADMIN_TOKEN; undefined: loopback only. */
-  adminToken: string | undefined;
-  /** CHAT_RECOVERY_CONFIG: the YAML instance file. */
-  configFile: string | undefined;
-  /** DATA_DIR, default `./data`. */
-  dataDir: string;
-  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-  /** WEBHOOK_TOLERANCE_MS, 300 000. */
-  webhookToleranceMs: number;
-  /** WORKER_CONCURRENCY 5 (per process), WORKER_REPLICAS 1 (processes that start and compose run). */
-  workerConcurrency: number;
-  workerReplicas: number;
-  /** RECOVERY_MAX_NUDGES_PER_HOUR 60, RECOVERY_MAX_CONCURRENT 5; 0: no limit. */
-  maxNudgesPerHour: number;
-  maxConcurrent: number;
-  /** RECOVERY_MAX_NOTICE_AGE_MS 6 h, RECOVERY_SETTLE_MS 10 s, RECOVERY_DRY_RUN false. */
-  maxNoticeAgeMs: number;
-  settleMs: number;
-  dryRun: boolean;
-  /** NUDGE_CONFIRM_MS 60 s, WAKE_GRACE_MS 30 s, SESSION_TTL 7 d, WATCH_MAX_AGE 24 h (both take `7d`, `24h`, `500ms` or ms). */
-  nudgeConfirmMs: number;
-  wakeGraceMs: number;
-  sessionTtlMs: number;
-  watchMaxAgeMs: number;
-  /** TRANSCRIPT_SCAN_LIMIT 64 MB (takes `64MB` or bytes). */
-  scanLimitBytes: number;
-  /** NUDGE_LABEL `Paddock recovery`; NUDGE_TEMPLATE_FILE: a text template of one's own. */
-  nudgeLabel: string;
-  nudgeTemplateFile: string | undefined;
-  /** SESSION_API_TIMEOUT_MS 10 000, SHUTDOWN_DEADLINE_MS 8 000. */
-  sessionApiTimeoutMs: number;
-  shutdownDeadlineMs: number;
+import { homedir } from 'node:os';
+import { serverFromEnvironment, serversFromFile, unknownKeys, type ChatServer } from './chat-servers.ts';
+import { InstanceFileError, readInstanceFile } from './instance-file.ts';
+import { absolute, type Places } from './paths.ts';
+import {
+  faultText,
+  isMap,
+  mergeLevels,
+  readBlock,
+  readEnvironment,
+  type Environment,
+  type Fault,
+} from './precedence.ts';
+import { processShape } from './process-schema.ts';
+import { recoveryShape } from './recovery.ts';
+import { expandReferences } from './references.ts';
+import { defaultsOf, metaOf, type SettingValues } from './setting.ts';
+import { checkStart, SettingsError, type StartProblem } from './start-rules.ts';
+
+export type { ChatServer } from './chat-servers.ts';
+export type { Environment } from './precedence.ts';
+export { isLoopback, SettingsError } from './start-rules.ts';
+
+/** Every process setting (the fields of `processShape`) and the chat servers. Durations are milliseconds, sizes bytes. */
+export interface ProcessSettings extends SettingValues<typeof processShape> {
   /** From the YAML list `chatServers:`, else one called `default` from the environment. */
   chatServers: ChatServer[];
 }
 
-/** One chat server that this deployment serves. */
-export interface ChatServer {
-  id: string;
-  /** Standard Webhooks secrets (`whsec_…` or plain); several for rotation; empty: unsigned, loopback only. */
-  webhookSecrets: string[];
-  sessionApi: { driver: 'http' | 'none'; url: string | undefined; token: string | undefined };
-  /** Holds `<slug>/project.yaml`; undefined: no project overrides. */
-  projectsDir: string | undefined;
-  /** `theirs` is the path as the sender writes it, `ours` as this process opens it; equal where nothing is mounted elsewhere. */
-  transcriptRoots: { theirs: string; ours: string }[];
-  /** Claude home for `cwd`-only deliveries; `~/.claude`. */
-  claudeHome: string;
-}
-
-/** Which level each process setting came from, and what was wrong on the way (never fatal unless the schema says so). */
+/** Which level each process setting came from, and what was wrong on the way. */
 export interface LoadedSettings {
   settings: ProcessSettings;
   sources: Record<string, 'default' | 'file' | 'environment'>;
   warnings: string[];
+}
+
+/**
+ * Process settings from the built-in defaults, the YAML instance file and the environment, the later the stronger, field by
+ * field.
+ *
+ * `file` is a path or a parsed YAML map; without it the path in `CHAT_RECOVERY_CONFIG` is read, if there is one. Values that a
+ * weaker level can stand in for are named in a warning. Throws {@link SettingsError}, which names every field, for what must
+ * stop a start: an instance file that is missing or does not parse, an address of Redis or a chat server that is none, an open
+ * HOST without secrets, chat servers that share an id or a secret.
+ */
+export function loadSettings(env: Environment, file?: unknown): LoadedSettings {
+  const path = typeof file === 'string' ? file : file === undefined ? env['CHAT_RECOVERY_CONFIG'] : undefined;
+  const cwd = process.cwd();
+  const places: Places = { home: env['HOME'] ?? env['USERPROFILE'] ?? homedir(), cwd };
+  if (path === undefined || path.trim() === '') return resolveSettings(env, file ?? {}, places);
+  const configFile = absolute(path.trim(), places);
+  const loaded = resolveSettings(env, readOrFail(configFile), places);
+  return { ...loaded, settings: { ...loaded.settings, configFile } };
+}
+
+function readOrFail(path: string): Record<string, unknown> {
+  try {
+    return readInstanceFile(path);
+  } catch (error) {
+    if (!(error instanceof InstanceFileError)) throw error;
+    throw new SettingsError([{ field: 'CHAT_RECOVERY_CONFIG', message: `(the instance file): ${error.message}` }]);
+  }
+}
+
+function resolveSettings(env: Environment, file: unknown, places: Places): LoadedSettings {
+  if (!isMap(file)) throw new SettingsError([{ field: 'The instance file', message: 'must be a map of settings' }]);
+  const secrets = expandReferences(pick(file, isSecret), env, '');
+  const fileLevel = readBlock(processShape, { ...file, ...(secrets.value as object) }, '');
+  const envLevel = readEnvironment(processShape, env);
+  const merged = mergeLevels(defaultsOf(processShape), [
+    ['file', fileLevel.values],
+    ['environment', envLevel.values],
+  ]);
+  const listed = file['chatServers'] ?? undefined;
+  const servers = listed === undefined ? serverFromEnvironment(env, places) : serversFromFile(listed, env, places);
+  const settings: ProcessSettings = { ...merged.values, chatServers: servers.servers };
+
+  const faults = [...fileLevel.faults, ...envLevel.faults];
+  const problems: StartProblem[] = [
+    ...secrets.problems.map((problem) => ({ ...problem, field: problem.field.replace(/^\./, '') })),
+    ...faults.filter(stopsStart).map(({ where, message }) => ({ field: where, message })),
+    ...servers.problems,
+    ...checkStart(settings),
+  ];
+  if (problems.length > 0) throw new SettingsError(problems);
+  const soft = [...faults, ...recoveryFaults(file, env)].map(faultText);
+  const warnings = [...unknownKeys(file, knownKeys(), 'The instance file'), ...soft, ...servers.warnings];
+  const sources = { ...merged.sources, chatServers: listed === undefined ? serverSource(env) : ('file' as const) };
+  return { settings, sources, warnings };
+}
+
+/** The recovery settings are read anew by the settings service; here only what is wrong with them. */
+function recoveryFaults(file: Record<string, unknown>, env: Environment): Fault[] {
+  return [
+    ...readBlock(recoveryShape, file['recovery'], 'recovery.').faults,
+    ...readEnvironment(recoveryShape, env).faults,
+  ];
+}
+
+function stopsStart(fault: Fault): boolean {
+  const schema = Object.entries(processShape).find(([key]) => key === fault.key)?.[1];
+  return fault.ignored && schema !== undefined && metaOf(schema).stopsStart === true;
+}
+
+function isSecret(key: string): boolean {
+  const schema = Object.entries(processShape).find(([name]) => name === key)?.[1];
+  return schema !== undefined && metaOf(schema).secret === true;
+}
+
+function pick(map: Record<string, unknown>, wanted: (key: string) => boolean): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => wanted(key)));
+}
+
+function knownKeys(): string[] {
+  return [...Object.keys(processShape), 'recovery', 'chatServers'];
+}
+
+function serverSource(env: Environment): 'default' | 'environment' {
+  const { servers } = serverFromEnvironment(env, { home: '/', cwd: '/' });
+  const bare = serverFromEnvironment({}, { home: '/', cwd: '/' }).servers;
+  return JSON.stringify(servers) === JSON.stringify(bare) ? 'default' : 'environment';
 }

@@ -1,11 +1,42 @@
-/** PLACEHOLDER that the settings room replaces: the shape that everything else relies on. */
-export interface RecoverySettings {
-  surfaceKilledTask: boolean;
-  autoReDrive: boolean;
-  debounceMs: number;
-  maxRetries: number;
-  limboTimeoutMs: number;
-}
+import { z } from 'zod';
+import { count, durationMs, flag } from './kinds.ts';
+import { defaultsOf, setting, type SettingValues } from './setting.ts';
+
+/** The five recovery settings (SPEC §3): those that a project may override. */
+export const recoveryShape = {
+  surfaceKilledTask: setting(flag, true, {
+    variable: 'PADDOCK_RECOVERY_SURFACE',
+    theme: 'recovery',
+    doc: 'Layer 2: show that a background task was killed, and offer a manual Continue.',
+  }),
+  autoReDrive: setting(flag, false, {
+    variable: 'PADDOCK_RECOVERY_AUTODRIVE',
+    theme: 'recovery',
+    doc: 'Layer 3: nudge a hung chat automatically.',
+  }),
+  debounceMs: setting(durationMs, 5_000, {
+    variable: 'PADDOCK_RECOVERY_DEBOUNCE_MS',
+    theme: 'recovery',
+    doc: 'How long the notification must have stood un-answered before a nudge.',
+  }),
+  maxRetries: setting(count(), 1, {
+    variable: 'PADDOCK_RECOVERY_MAX_RETRIES',
+    theme: 'recovery',
+    doc: 'Automatic nudges per session between two human messages; 0: none.',
+  }),
+  limboTimeoutMs: setting(durationMs, 0, {
+    variable: 'PADDOCK_RECOVERY_LIMBO_MS',
+    theme: 'recovery',
+    doc: 'After this much silence following a killed task the session is shown as stuck; 0: never.',
+  }),
+};
+
+export const recoverySchema = z.object(recoveryShape);
+
+export interface RecoverySettings extends SettingValues<typeof recoveryShape> {}
+
+export const RECOVERY_DEFAULTS: Readonly<RecoverySettings> = defaultsOf(recoveryShape);
+
 /** Lowest to highest. */
 export const SETTING_SOURCES = ['default', 'file', 'environment', 'project'] as const;
 export type SettingSource = (typeof SETTING_SOURCES)[number];

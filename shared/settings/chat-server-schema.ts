@@ -1,0 +1,107 @@
+import { choice, reader, text, type Kind } from './kinds.ts';
+import { isMap } from './precedence.ts';
+import { optionalSetting } from './setting.ts';
+
+export const SESSION_API_DRIVERS = ['http', 'none'] as const;
+export type SessionApiDriver = (typeof SESSION_API_DRIVERS)[number];
+
+/** A folder of transcripts: `theirs` as the sender writes it, `ours` as this process opens it. */
+export interface TranscriptRoot {
+  theirs: string;
+  ours: string;
+}
+
+const secrets = list('list', 'must be a list of secrets, each a text that is not blank', (item) =>
+  typeof item === 'string' && item.trim() !== '' ? item.trim() : undefined,
+);
+const roots = list(
+  'list',
+  'must be a list of folders, each `path` or `theirs=ours` ({ theirs, ours } in YAML)',
+  readRoot,
+);
+const httpUrl = text('URL', isHttpUrl, 'must be an http:// or https:// URL');
+
+/** One entry of `chatServers:`; the variables describe the only chat server, called `default`. */
+export const chatServerShape = {
+  webhookSecrets: optionalSetting(secrets, {
+    variable: 'WEBHOOK_SECRETS',
+    theme: 'chat-server',
+    doc: 'Secrets that verify its webhooks (Standard Webhooks, `whsec_…`), separated by commas; several while one is being replaced.',
+    defaultDoc: 'none: unsigned, loopback only',
+    secret: true,
+  }),
+  projectsDir: optionalSetting(text('path'), {
+    variable: 'PROJECTS_DIR',
+    theme: 'chat-server',
+    doc: 'Folder of its projects, with `<slug>/project.yaml` in it.',
+    defaultDoc: 'none: no project overrides',
+  }),
+  transcriptRoots: optionalSetting(roots, {
+    variable: 'TRANSCRIPT_ROOTS',
+    theme: 'chat-server',
+    doc: 'Folders that transcripts may be read from, separated by commas; each `path`, or `theirs=ours` where the chat server sees it under another path.',
+    defaultDoc: '`projects` in the Claude home',
+  }),
+  claudeHome: optionalSetting(text('path'), {
+    variable: 'CLAUDE_HOME',
+    theme: 'chat-server',
+    doc: 'Claude Code’s home, for deliveries that name only a `cwd`.',
+    defaultDoc: '`~/.claude`',
+  }),
+};
+
+/** The `sessionApi:` part of an entry. */
+export const sessionApiShape = {
+  driver: optionalSetting(choice(...SESSION_API_DRIVERS), {
+    variable: 'SESSION_API_DRIVER',
+    theme: 'chat-server',
+    doc: 'How its sessions are reached: `http`, or `none` to show hangs and never nudge.',
+    defaultDoc: '`http` where there is an address, else `none`',
+  }),
+  url: optionalSetting(httpUrl, {
+    variable: 'SESSION_API_URL',
+    theme: 'chat-server',
+    doc: 'Base address of its session API.',
+    defaultDoc: 'none',
+  }),
+  token: optionalSetting(text(), {
+    variable: 'SESSION_API_TOKEN',
+    theme: 'chat-server',
+    doc: 'Bearer token for its session API.',
+    defaultDoc: 'none',
+    secret: true,
+  }),
+};
+
+/** A list, in YAML also a single entry; as text its entries stand between commas. */
+function list<T>(name: string, message: string, readItem: (item: unknown) => T | undefined): Kind<T[]> {
+  const schema = reader(message, (value): T[] | undefined => {
+    const items = Array.isArray(value) ? value : splitList(value);
+    const read = items.map(readItem);
+    return read.every((item) => item !== undefined) ? read : undefined;
+  });
+  return { name, schema, strict: schema, show: (value) => value.map(String).join(',') };
+}
+
+function splitList(value: unknown): unknown[] {
+  if (typeof value !== 'string') return [value];
+  return value.split(',').filter((item) => item.trim() !== '');
+}
+
+function readRoot(item: unknown): TranscriptRoot | undefined {
+  if (isMap(item)) {
+    const { theirs, ours } = item;
+    return isPath(theirs) && isPath(ours) ? { theirs: theirs.trim(), ours: ours.trim() } : undefined;
+  }
+  if (!isPath(item)) return undefined;
+  const [theirs = '', ours = theirs] = item.split(/=(.*)/s).map((part) => part.trim());
+  return theirs === '' || ours === '' ? undefined : { theirs, ours };
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
+}
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}

@@ -1,0 +1,132 @@
+import { chatServerShape, sessionApiShape, type SessionApiDriver, type TranscriptRoot } from './chat-server-schema.ts';
+import { absolute, type Places } from './paths.ts';
+import { isMap, readBlock, readEnvironment, type Environment, type Level } from './precedence.ts';
+import { expandReferences } from './references.ts';
+import { metaOf, type SettingValues } from './setting.ts';
+import type { StartProblem } from './start-rules.ts';
+
+/** One chat server that this deployment serves. */
+export interface ChatServer {
+  id: string;
+  /** Standard Webhooks secrets (`whsec_…` or plain); several for rotation; empty: unsigned, loopback only. */
+  webhookSecrets: string[];
+  sessionApi: { driver: SessionApiDriver; url: string | undefined; token: string | undefined };
+  /** Holds `<slug>/project.yaml`; undefined: no project overrides. */
+  projectsDir: string | undefined;
+  /** Paths of transcripts as the sender writes them, and as this process opens them; equal where nothing is mounted elsewhere. */
+  transcriptRoots: TranscriptRoot[];
+  /** Claude home for `cwd`-only deliveries; `~/.claude`. */
+  claudeHome: string;
+}
+
+export interface ChatServersResult {
+  servers: ChatServer[];
+  problems: StartProblem[];
+  warnings: string[];
+}
+
+type ServerLevel = Level<SettingValues<typeof chatServerShape>>;
+type ApiLevel = Level<SettingValues<typeof sessionApiShape>>;
+type Name = (field: string) => string;
+
+/** The only chat server, as the environment describes it. */
+export function serverFromEnvironment(env: Environment, places: Places): ChatServersResult {
+  const name: Name = (field) => variables()[field] ?? field;
+  const level = readEnvironment(chatServerShape, env);
+  return readServer({ id: 'default', level, api: readEnvironment(sessionApiShape, env), name, places, warnings: [] });
+}
+
+/**
+ * The entries of the instance file's `chatServers:` list. The variables of the single server do not apply then, and a
+ * warning names those that are set, except where an entry refers to them.
+ */
+export function serversFromFile(listed: unknown, env: Environment, places: Places): ChatServersResult {
+  if (!Array.isArray(listed) || listed.length === 0) {
+    const problem = { field: 'chatServers', message: 'must be a list of at least one chat server' };
+    return { servers: [], problems: [problem], warnings: [] };
+  }
+  const expanded = expandReferences(listed, env, 'chatServers');
+  const results = (expanded.value as unknown[]).map((entry, index) => serverFromEntry(entry, index, places));
+  const idle = Object.values(variables()).filter((name) => isSet(env[name]) && !expanded.used.has(name));
+  const overruled = `${idle.join(', ')} ${idle.length === 1 ? 'does' : 'do'} not apply: the instance file has chatServers`;
+  return {
+    servers: results.flatMap((result) => result.servers),
+    problems: [...expanded.problems, ...results.flatMap((result) => result.problems)],
+    warnings: [...results.flatMap((result) => result.warnings), ...(idle.length > 0 ? [overruled] : [])],
+  };
+}
+
+function serverFromEntry(entry: unknown, index: number, places: Places): ChatServersResult {
+  const at = `chatServers[${index}]`;
+  if (!isMap(entry)) return { servers: [], problems: [{ field: at, message: 'must be a map' }], warnings: [] };
+  const { id, sessionApi } = entry;
+  if (typeof id !== 'string' || !/^[a-z0-9-]+$/.test(id)) {
+    const problem = { field: `${at}.id`, message: 'must be lower-case letters, digits and - ([a-z0-9-]+)' };
+    return { servers: [], problems: [problem], warnings: [] };
+  }
+  const known = ['id', 'sessionApi', ...Object.keys(chatServerShape)];
+  const warnings = [
+    ...unknownKeys(entry, known, at),
+    ...(isMap(sessionApi) ? unknownKeys(sessionApi, Object.keys(sessionApiShape), `${at}.sessionApi`) : []),
+  ];
+  const level = readBlock(chatServerShape, entry, `${at}.`);
+  const api = readBlock(sessionApiShape, sessionApi, `${at}.sessionApi.`);
+  return readServer({ id, level, api, name: (field) => `${at}.${field}`, places, warnings });
+}
+
+function readServer(raw: {
+  id: string;
+  level: ServerLevel;
+  api: ApiLevel;
+  name: Name;
+  places: Places;
+  warnings: string[];
+}): ChatServersResult {
+  const { id, level, api, name, places, warnings } = raw;
+  const { url, token } = api.values;
+  const driver = api.values.driver ?? (url === undefined ? 'none' : 'http');
+  const problems = [...level.faults, ...api.faults].map((fault) => ({ field: fault.where, message: fault.message }));
+  const urlFaulty = api.faults.some((fault) => fault.key === 'url');
+  if (driver === 'http' && url === undefined && !urlFaulty) {
+    problems.push({ field: name('sessionApi.url'), message: 'is needed by the driver http' });
+  }
+  const claudeHome = absolute(level.values.claudeHome ?? '~/.claude', places);
+  const listed = level.values.transcriptRoots ?? [];
+  const roots = listed.length > 0 ? listed : [{ theirs: `${claudeHome}/projects`, ours: `${claudeHome}/projects` }];
+  const doubtful = roots.filter((root) => root.theirs === root.ours && /^\/[^:]*:\//.test(root.ours));
+  const server: ChatServer = {
+    id,
+    webhookSecrets: [...new Set(level.values.webhookSecrets)],
+    sessionApi: { driver, url: url?.replace(/\/+$/, ''), token },
+    projectsDir: level.values.projectsDir === undefined ? undefined : absolute(level.values.projectsDir, places),
+    transcriptRoots: roots.map((root) => resolveRoot(root, places)),
+    claudeHome,
+  };
+  const hints = doubtful.map(
+    (root) => `${name('transcriptRoots')} ${root.ours} is one folder: entries stand between commas, pairs with =`,
+  );
+  return { servers: [server], problems, warnings: [...warnings, ...hints] };
+}
+
+/** `theirs` is a path on the sender's side: only where both are one path is it resolved like ours. */
+function resolveRoot(root: TranscriptRoot, places: Places): TranscriptRoot {
+  const ours = absolute(root.ours, places);
+  return { ours, theirs: root.theirs === root.ours ? ours : root.theirs.replace(/(?<=.)\/+$/, '') };
+}
+
+/** Field → variable of the single server. */
+function variables(): Record<string, string> {
+  const top = Object.entries(chatServerShape).map(([key, schema]) => [key, metaOf(schema).variable]);
+  const api = Object.entries(sessionApiShape).map(([key, schema]) => [`sessionApi.${key}`, metaOf(schema).variable]);
+  return Object.fromEntries([...top, ...api]) as Record<string, string>;
+}
+
+/** One warning that names the keys which mean nothing, or none. */
+export function unknownKeys(map: Record<string, unknown>, known: readonly string[], at: string): string[] {
+  const strange = Object.keys(map).filter((key) => !known.includes(key));
+  return strange.length === 0 ? [] : [`${at} has unknown keys that are ignored: ${strange.join(', ')}`];
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value.trim() !== '';
+}

@@ -1,0 +1,125 @@
+import { recoveryShape, RECOVERY_DEFAULTS, type EffectiveSettings, type RecoverySettings } from './recovery.ts';
+import { metaOf, type SettingShape, type SettingValues } from './setting.ts';
+
+/** A value that one level could not give, and why. */
+export interface Fault {
+  /** The field's name in the schema. */
+  key: string;
+  /** The field as its writer knows it: the variable, or the file and key. */
+  where: string;
+  message: string;
+  /** The value was ignored (true), or taken in a sense that was hardly meant (false). */
+  ignored: boolean;
+}
+
+/** What one level says: only valid fields, and what was wrong with the others. */
+export interface Level<V> {
+  values: Partial<V>;
+  faults: Fault[];
+}
+
+/** The variables as a process gets them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads a shape's variables. A blank variable is unset: compose files pass on what is not set as `''`. */
+export function readEnvironment<S extends SettingShape>(shape: S, env: Environment): Level<SettingValues<S>> {
+  return readLevel(shape, (_key, variable) => {
+    const value = env[variable];
+    return { value: value?.trim() === '' ? undefined : value, where: variable };
+  });
+}
+
+/**
+ * Reads a shape's fields from a parsed YAML map. `null` and missing fields are unset; other keys are not looked at.
+ * `where` names the block in front of the key, e.g. `project.yaml: recovery.`
+ */
+export function readBlock<S extends SettingShape>(shape: S, block: unknown, where: string): Level<SettingValues<S>> {
+  if (block === undefined || block === null) return { values: {}, faults: [] };
+  if (!isMap(block)) {
+    const fault = { key: '', where: where.replace(/\.$/, ''), message: 'must be a map of settings', ignored: true };
+    return { values: {}, faults: [fault] };
+  }
+  return readLevel(shape, (key) => ({ value: block[key], where: `${where}${key}` }));
+}
+
+/** A plain map, as YAML and JSON give it. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The fault in a sentence for the log. Never holds the value: it may be a secret in the wrong place. */
+export function faultText(fault: Fault): string {
+  return fault.ignored ? `${fault.where} ${fault.message}; the value is ignored` : `${fault.where} ${fault.message}`;
+}
+
+/** Merges levels field by field, the last that has a field wins; keeps where each value comes from. */
+export function mergeLevels<V extends object, Source extends string>(
+  defaults: V,
+  levels: readonly (readonly [Source, Partial<V>])[],
+): { values: V; sources: Record<keyof V, Source | 'default'> } {
+  const values = { ...defaults };
+  const sources = Object.fromEntries(Object.keys(defaults).map((key) => [key, 'default'])) as Record<
+    keyof V,
+    Source | 'default'
+  >;
+  for (const [source, level] of levels) {
+    for (const key of Object.keys(defaults) as (keyof V)[]) {
+      const value = level[key];
+      if (value === undefined) continue;
+      values[key] = value;
+      sources[key] = source;
+    }
+  }
+  return { values, sources };
+}
+
+/** What each level says of the five recovery settings; absent ones say nothing. */
+export interface RecoveryLevels {
+  file?: Partial<RecoverySettings> | undefined;
+  environment?: Partial<RecoverySettings> | undefined;
+  project?: Partial<RecoverySettings> | undefined;
+}
+
+/** Default < instance file < environment < project, field by field (SPEC §3). */
+export function effectiveRecovery(levels: RecoveryLevels): EffectiveSettings {
+  return mergeLevels(RECOVERY_DEFAULTS, [
+    ['file', levels.file ?? {}],
+    ['environment', levels.environment ?? {}],
+    ['project', levels.project ?? {}],
+  ]);
+}
+
+/**
+ * The whole way from raw levels to effective settings, with a warning for each value that fell a level lower.
+ * `file` and `project` are parsed `recovery:` blocks.
+ */
+export function resolveRecovery(raw: { file?: unknown; environment?: Environment; project?: unknown }): {
+  effective: EffectiveSettings;
+  warnings: string[];
+} {
+  const file = readBlock(recoveryShape, raw.file, 'recovery.');
+  const environment = readEnvironment(recoveryShape, raw.environment ?? {});
+  const project = readBlock(recoveryShape, raw.project, 'project.yaml: recovery.');
+  return {
+    effective: effectiveRecovery({ file: file.values, environment: environment.values, project: project.values }),
+    warnings: [...file.faults, ...environment.faults, ...project.faults].map(faultText),
+  };
+}
+
+function readLevel<S extends SettingShape>(
+  shape: S,
+  raw: (key: string, variable: string) => { value: unknown; where: string },
+): Level<SettingValues<S>> {
+  const values: Record<string, unknown> = {};
+  const faults: Fault[] = [];
+  for (const [key, schema] of Object.entries(shape)) {
+    const { variable, kind } = metaOf(schema);
+    const { value, where } = raw(key, variable);
+    if (value === undefined || value === null) continue;
+    const read = kind.schema.safeParse(value);
+    if (read.success) values[key] = read.data;
+    const message = read.success ? kind.remark?.(value) : (read.error.issues[0]?.message ?? 'is not valid');
+    if (message !== undefined) faults.push({ key, where, message, ignored: !read.success });
+  }
+  return { values: values as Partial<SettingValues<S>>, faults };
+}

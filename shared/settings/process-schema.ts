@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { choice, count, duration, durationMs, flag, size, text } from './kinds.ts';
+import { optionalSetting, setting } from './setting.ts';
+
+const redisUrl = text(
+  'URL',
+  (value) => URL.canParse(value) && /^(rediss?|unix):$/.test(new URL(value).protocol),
+  'must be a redis://, rediss:// or unix:// URL',
+);
+const redisTag = text('text', (value) => /^[\w.:-]+$/.test(value), 'must be letters, digits and . _ : - only');
+
+/** Settings of a process. They are read at start; only the `recovery:` block and the projects' files are live. */
+export const processShape = {
+  redisUrl: setting(redisUrl, 'redis://127.0.0.1:6379', {
+    variable: 'REDIS_URL',
+    theme: 'redis',
+    doc: 'The Redis that holds sessions and queue.',
+    stopsStart: true,
+    secret: true,
+  }),
+  redisTag: setting(redisTag, 'chat-recovery', {
+    variable: 'REDIS_HASH_TAG',
+    theme: 'redis',
+    doc: 'What stands between the braces of every key: deployments that share one Redis each take a tag of their own.',
+    stopsStart: true,
+  }),
+  host: setting(text('address'), '127.0.0.1', {
+    variable: 'HOST',
+    theme: 'watcher',
+    doc: 'Address that the watcher listens on. Anything but loopback needs ADMIN_TOKEN and webhook secrets for every chat server.',
+    stopsStart: true,
+  }),
+  port: setting(count(65_535), 8_787, {
+    variable: 'PORT',
+    theme: 'watcher',
+    doc: 'Port that the watcher listens on; 0: any free one.',
+    stopsStart: true,
+  }),
+  adminToken: optionalSetting(text(), {
+    variable: 'ADMIN_TOKEN',
+    theme: 'watcher',
+    doc: 'Bearer token of the operator (page, API, board). Unset: loopback only, no login.',
+    secret: true,
+    stopsStart: true,
+  }),
+  webhookToleranceMs: setting(durationMs, 300_000, {
+    variable: 'WEBHOOK_TOLERANCE_MS',
+    theme: 'watcher',
+    doc: 'How far the signed time of a webhook may be from ours.',
+  }),
+  workerConcurrency: setting(count(1_000, 1), 5, {
+    variable: 'WORKER_CONCURRENCY',
+    theme: 'worker',
+    doc: 'Evaluations that one worker process runs at once.',
+  }),
+  workerReplicas: setting(count(1_000), 1, {
+    variable: 'WORKER_REPLICAS',
+    theme: 'worker',
+    doc: 'Worker processes that `npm start` and compose run.',
+  }),
+  sessionApiTimeoutMs: setting(durationMs, 10_000, {
+    variable: 'SESSION_API_TIMEOUT_MS',
+    theme: 'worker',
+    doc: 'How long one call of a session API may take.',
+  }),
+  maxNudgesPerHour: setting(count(), 60, {
+    variable: 'RECOVERY_MAX_NUDGES_PER_HOUR',
+    theme: 'guards',
+    doc: 'Automatic nudges per hour over all chats; 0: no limit. Over it they wait.',
+  }),
+  maxConcurrent: setting(count(), 5, {
+    variable: 'RECOVERY_MAX_CONCURRENT',
+    theme: 'guards',
+    doc: 'Nudged turns that may run at once over all chats; 0: no limit. Over it they wait.',
+  }),
+  maxNoticeAgeMs: setting(durationMs, 6 * 3_600_000, {
+    variable: 'RECOVERY_MAX_NOTICE_AGE_MS',
+    theme: 'guards',
+    doc: 'An older notice is shown, never nudged.',
+  }),
+  settleMs: setting(durationMs, 10_000, {
+    variable: 'RECOVERY_SETTLE_MS',
+    theme: 'guards',
+    doc: 'No nudge in this first time after a worker starts.',
+  }),
+  dryRun: setting(flag, false, {
+    variable: 'RECOVERY_DRY_RUN',
+    theme: 'guards',
+    doc: 'Does everything but the call, and records what it would have done.',
+  }),
+  nudgeConfirmMs: setting(durationMs, 60_000, {
+    variable: 'NUDGE_CONFIRM_MS',
+    theme: 'nudge',
+    doc: 'An accepted nudge that brought no entry within this time is shown as unconfirmed.',
+  }),
+  nudgeLabel: setting(text(), 'Paddock recovery', {
+    variable: 'NUDGE_LABEL',
+    theme: 'nudge',
+    doc: 'Sender label that a nudge begins with, without brackets.',
+  }),
+  nudgeTemplateFile: optionalSetting(text('path'), {
+    variable: 'NUDGE_TEMPLATE_FILE',
+    theme: 'nudge',
+    doc: 'File with a nudge text of your own.',
+    defaultDoc: 'the built-in text',
+  }),
+  wakeGraceMs: setting(durationMs, 30_000, {
+    variable: 'WAKE_GRACE_MS',
+    theme: 'transcripts',
+    doc: 'How long a wake that may be under way is waited for.',
+  }),
+  sessionTtlMs: setting(duration, 7 * 86_400_000, {
+    variable: 'SESSION_TTL',
+    theme: 'transcripts',
+    doc: 'How long a session’s record is kept after its last change.',
+  }),
+  watchMaxAgeMs: setting(duration, 86_400_000, {
+    variable: 'WATCH_MAX_AGE',
+    theme: 'transcripts',
+    doc: 'A watch ends this long after it was armed.',
+  }),
+  scanLimitBytes: setting(size, 64 * 1_024 ** 2, {
+    variable: 'TRANSCRIPT_SCAN_LIMIT',
+    theme: 'transcripts',
+    doc: 'How much of a transcript is read at most for one verdict; past it there is none, and no nudge.',
+  }),
+  configFile: optionalSetting(text('path'), {
+    variable: 'CHAT_RECOVERY_CONFIG',
+    theme: 'general',
+    doc: 'The YAML instance file.',
+    stopsStart: true,
+  }),
+  dataDir: setting(text('path'), './data', {
+    variable: 'DATA_DIR',
+    theme: 'general',
+    doc: 'Folder of what `npm start` keeps: the data of its Redis, its lock.',
+  }),
+  logLevel: setting(choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', {
+    variable: 'LOG_LEVEL',
+    theme: 'general',
+    doc: 'The least severe log lines that are written.',
+  }),
+  shutdownDeadlineMs: setting(durationMs, 8_000, {
+    variable: 'SHUTDOWN_DEADLINE_MS',
+    theme: 'general',
+    doc: 'How long a stopping process waits for what is under way.',
+  }),
+};
+
+export const processSchema = z.object(processShape);

@@ -1,0 +1,77 @@
+import type { ChatServer } from './chat-servers.ts';
+
+/** Something that must stop a start: the field (variable, or key of the instance file) and what is wrong with it. */
+export interface StartProblem {
+  field: string;
+  message: string;
+}
+
+/** Settings are wrong in a way that no fallback may cover. Names every field at once; never shows a value. */
+export class SettingsError extends Error {
+  readonly problems: readonly StartProblem[];
+
+  constructor(problems: readonly StartProblem[]) {
+    super(['The settings are not valid:', ...problems.map(({ field, message }) => `- ${field} ${message}`)].join('\n'));
+    this.name = 'SettingsError';
+    this.problems = problems;
+  }
+}
+
+/** Rules across fields (SPEC §3 "Chat servers", §6 last paragraph). */
+export function checkStart(settings: {
+  host: string;
+  adminToken: string | undefined;
+  chatServers: readonly ChatServer[];
+}): StartProblem[] {
+  return [...checkOpenAddress(settings), ...checkIds(settings.chatServers), ...checkSecrets(settings.chatServers)];
+}
+
+/** True where only this machine can connect. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || name === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}
+
+function checkOpenAddress(settings: {
+  host: string;
+  adminToken: string | undefined;
+  chatServers: readonly ChatServer[];
+}): StartProblem[] {
+  const { host, adminToken, chatServers } = settings;
+  if (isLoopback(host)) return [];
+  const why = `is needed because HOST ${host} is not loopback`;
+  const open = chatServers.filter((server) => server.webhookSecrets.length === 0);
+  const unsigned = open.map((server) => ({
+    field: 'WEBHOOK_SECRETS',
+    message: `(webhookSecrets of chat server ${server.id}) ${why}`,
+  }));
+  return adminToken === undefined ? [{ field: 'ADMIN_TOKEN', message: why }, ...unsigned] : unsigned;
+}
+
+function checkIds(servers: readonly ChatServer[]): StartProblem[] {
+  const ids = servers.map((server) => server.id);
+  const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
+  return [...twice].map((id) => ({ field: 'chatServers', message: `names the id ${id} more than once` }));
+}
+
+/** The secret that verifies a delivery says who sent it, so no two servers may share one. */
+function checkSecrets(servers: readonly ChatServer[]): StartProblem[] {
+  const owners = new Map<string, ChatServer>();
+  const problems = new Map<string, StartProblem>();
+  for (const server of servers) {
+    for (const print of server.webhookSecrets.flatMap(fingerprints)) {
+      const owner = owners.get(print) ?? server;
+      owners.set(print, owner);
+      if (owner === server) continue;
+      const message = `of chat servers ${owner.id} and ${server.id} share a secret: each needs its own`;
+      problems.set(message, { field: 'webhookSecrets', message });
+    }
+  }
+  return [...problems.values()];
+}
+
+/** The key that a secret stands for, whichever way it is written: with or without `whsec_`, padded or not. */
+function fingerprints(secret: string): string[] {
+  const bare = secret.replace(/^whsec_/, '');
+  return [`text:${bare.replace(/=+$/, '')}`, `bytes:${Buffer.from(bare, 'base64').toString('base64')}`];
+}
