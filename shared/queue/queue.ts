@@ -1,0 +1,116 @@
+import { Queue, QueueEvents, type ConnectionOptions, type JobsOptions } from 'bullmq';
+import { withDeadline } from '#shared/platform/deadline.js';
+import { QUEUE_NAME, type JobData, type JobName } from './jobs.ts';
+
+/** BullMQ's prefix: its keys carry the same hash tag as ours, so that both live in one slot. */
+export function queuePrefix(tag: string): string {
+  return `{${tag}}`;
+}
+
+/**
+ * How jobs are kept and repeated. The last thousand of each kind stay for the board; the trail, not the queue, is the history.
+ * A job that throws (Redis or disk trouble, never a session API's answer) is tried again for about four minutes; after that
+ * the sweep plans the session anew.
+ */
+export const JOB_OPTIONS = {
+  removeOnComplete: { count: 1_000 },
+  removeOnFail: { count: 1_000 },
+  attempts: 10,
+  backoff: { type: 'exponential', delay: 500 },
+} as const satisfies JobsOptions;
+
+export interface AddOptions {
+  /** Never repeated for new work: a reused id is ignored without a word while the old job exists. */
+  jobId: string;
+  /** When it is due and what time it is, both Redis time: a producer's clock that is off delays nothing. */
+  dueMs: number;
+  nowMs: number;
+}
+
+/** The producer's side of the queue. Every call has a deadline of its own: BullMQ would wait for a connection for ever. */
+export interface RecoveryQueue {
+  /** Adds a job, or nothing where the id is known. Throws after `deadlineMs`; the add may then still have happened. */
+  add<N extends JobName>(name: N, data: JobData<N>, options: AddOptions): Promise<void>;
+  addMany(jobs: { [N in JobName]: { name: N; data: JobData<N>; options: AddOptions } }[JobName][]): Promise<void>;
+  /**
+   * Adds a job due now and waits for what its worker returns.
+   * Throws {@link NoAnswer} when none came in time, an error with the job's message when it failed.
+   */
+  request<N extends JobName>(
+    name: N,
+    data: JobData<N>,
+    options: { jobId: string; nowMs: number; timeoutMs: number },
+  ): Promise<unknown>;
+  /** How many jobs are overdue by more than `byMs`, and the oldest one's delay. */
+  overdue(nowMs: number, byMs: number): Promise<{ count: number; oldestMs: number }>;
+  /** For the board. */
+  readonly bull: Queue;
+  close(): Promise<void>;
+}
+
+/** No worker answered in time. */
+export class NoAnswer extends Error {
+  constructor(timeoutMs: number) {
+    super(`no worker answered within ${timeoutMs} ms`);
+    this.name = 'NoAnswer';
+  }
+}
+
+export interface QueueOptions {
+  /** A fail-fast client for adding. */
+  connection: ConnectionOptions;
+  /** Makes the patient client that waits for answers; called at the first `request` only. */
+  answers: () => ConnectionOptions;
+  tag: string;
+  deadlineMs: number;
+  onError: (error: Error) => void;
+}
+
+/** Makes the queue's producer side. Closes what it made, never the clients that it was given. */
+export function createRecoveryQueue({ connection, answers, tag, deadlineMs, onError }: QueueOptions): RecoveryQueue {
+  const prefix = queuePrefix(tag);
+  const bull = new Queue(QUEUE_NAME, { connection, prefix, skipVersionCheck: true });
+  bull.on('error', onError);
+  let events: QueueEvents | undefined;
+  const listen = (): QueueEvents => {
+    if (events === undefined) {
+      events = new QueueEvents(QUEUE_NAME, { connection: answers(), prefix });
+      events.on('error', onError);
+    }
+    return events;
+  };
+  const timed = <T>(work: Promise<T>) => withDeadline(work, deadlineMs, 'the queue');
+
+  return {
+    bull,
+    async add(name, data, options) {
+      await timed(bull.add(name, data, jobOptions(options)));
+    },
+    async addMany(jobs) {
+      if (jobs.length === 0) return;
+      await timed(bull.addBulk(jobs.map(({ name, data, options }) => ({ name, data, opts: jobOptions(options) }))));
+    },
+    async request(name, data, { jobId, nowMs, timeoutMs }) {
+      const answered = listen();
+      await timed(answered.waitUntilReady());
+      const job = await timed(bull.add(name, data, { ...jobOptions({ jobId, dueMs: nowMs, nowMs }), attempts: 1 }));
+      return job.waitUntilFinished(answered, timeoutMs).catch((error: unknown) => {
+        if (error instanceof Error && error.message.includes('timed out')) throw new NoAnswer(timeoutMs);
+        throw error;
+      });
+    },
+    async overdue(nowMs, byMs) {
+      const delayed = await timed(bull.getJobs(['delayed'], 0, 99, true));
+      const late = delayed.map((job) => nowMs - (job.timestamp + job.delay)).filter((ms) => ms > byMs);
+      return { count: late.length, oldestMs: Math.max(0, ...late) };
+    },
+    async close() {
+      await events?.close();
+      await bull.close();
+    },
+  };
+}
+
+function jobOptions({ jobId, dueMs, nowMs }: AddOptions): JobsOptions {
+  return { ...JOB_OPTIONS, jobId, timestamp: nowMs, delay: Math.max(0, Math.ceil(dueMs - nowMs)) };
+}
