@@ -100,14 +100,22 @@ export async function untilReady(client: RedisClient, timeoutMs: number): Promis
 
 /** Says goodbye within `timeoutMs`, or cuts the connection. Never throws; closing twice is fine. */
 export async function closeRedis(client: RedisClient, timeoutMs = 1_000): Promise<void> {
+  if (client.status === 'end') return;
+  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()));
   if (client.status === 'ready') {
     const goodbye = client.quit().then(
-      () => undefined,
-      () => undefined, // it ends below either way
+      () => ended,
+      () => undefined, // a broken connection has nobody to say goodbye to
     );
     await withDeadline(goodbye, timeoutMs, 'QUIT').catch(() => undefined);
   }
-  if (client.status !== 'end') client.disconnect();
+  if (isOver(client)) return;
+  client.disconnect();
+  await withDeadline(ended, timeoutMs, 'Disconnecting').catch(() => undefined);
+}
+
+function isOver(client: RedisClient): boolean {
+  return client.status === 'end';
 }
 
 /** A Redis address as it may be shown: without its password. */

@@ -1,61 +1,71 @@
-import type { ChildProcess } from 'node:child_process';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createHook } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import { test as base } from 'vitest';
-import { createClientNames } from './client-names.ts';
+import { redisClientNames } from './client-names.ts';
 
 /** What a test may leave for a moment: a socket's last packet, a process's exit. */
 const SETTLE_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 10;
-/** Handles that keep a process alive and that nobody else in a test process makes. */
-const COUNTED = ['Timeout', 'Immediate', 'TCPServerWrap', 'FSEventWrap', 'StatWatcher'] as const;
+
+/** What keeps a process alive or goes on working after the test, and how it is called in the failure. */
+const KINDS: Record<string, string> = {
+  Timeout: 'timer',
+  TCPWRAP: 'connection',
+  TCPSERVERWRAP: 'server',
+  PROCESSWRAP: 'child process',
+  FSEVENTWRAP: 'file watcher',
+  STATWATCHER: 'file watcher',
+};
+/** Frames that say nothing about who made a thing. */
+const NOT_THE_MAKER = /node:|<anonymous>|support\/leaks\.ts/;
+const THE_TEST_RUNNER = /node_modules\/(@vitest|vitest|tinypool)\//;
+
+interface Made {
+  kind: string;
+  resource: object;
+  /** Where it was made. */
+  stack: string[];
+}
 
 export interface LeakWatch {
-  /** Waits for what is about to end, then throws a sentence for each thing that was left. */
-  assertNothingLeft(): Promise<void>;
+  /** Waits for what is about to end, then throws one sentence that names each thing that was left and its maker. */
+  assertNothingLeft(withinMs?: number): Promise<void>;
   stop(): void;
 }
 
 /**
- * Watches this process from now on: connections opened, child processes started, and the count of timers, servers and
- * file watchers. What was there before is not looked at.
+ * Watches everything that this process makes from now on: timers, connections, servers, file watchers, child processes.
+ * What does not hold the process (unreferenced) and what the test runner makes is nobody's leak.
  */
 export function watchForLeaks(): LeakWatch {
-  const sockets = new Set<Socket>();
-  const children = new Set<ChildProcess>();
-  const before = countHandles();
-  const onSocket = (message: unknown): void => {
-    if (isRecord(message) && message['socket'] instanceof Socket) sockets.add(message['socket']);
-  };
-  const onChild = (message: unknown): void => {
-    if (isRecord(message) && isChild(message['process'])) children.add(message['process']);
-  };
-  subscribe('net.client.socket', onSocket);
-  subscribe('child_process', onChild);
+  const made = new Map<number, Made>();
+  let waiting = false;
+  const hook = createHook({
+    init(id, type, _trigger, resource) {
+      const kind = KINDS[type];
+      if (kind !== undefined && !waiting) made.set(id, { kind, resource, stack: callers() });
+    },
+    destroy(id) {
+      made.delete(id);
+    },
+  }).enable();
+  const left = (): Made[] => [...made.values()].filter(holdsProcess).filter(notTheRunners);
 
-  const left = (): string[] => [
-    ...[...children].filter(alive).map((child) => `child process ${child.pid} (${child.spawnargs.join(' ')})`),
-    ...[...sockets].filter((socket) => open(socket)).map(describeSocket),
-    ...grown(before, countHandles()),
-  ];
   return {
-    async assertNothingLeft() {
-      const deadline = performance.now() + SETTLE_WITHIN_MS;
+    async assertNothingLeft(withinMs = SETTLE_WITHIN_MS) {
+      const deadline = performance.now() + withinMs;
       while (left().length > 0 && performance.now() < deadline) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+        waiting = true; // our own timer
+        const pause = new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+        waiting = false;
+        await pause;
       }
-      const names = await createClientNames([...sockets].filter((socket) => open(socket)));
       const leaks = left();
-      // So that the next test of the file starts clean.
-      for (const child of children) if (alive(child)) child.kill('SIGKILL');
-      if (leaks.length > 0) {
-        throw new Error(`The test left behind: ${[...leaks, ...names].join('; ')}. Close it in the test.`);
-      }
+      if (leaks.length === 0) return;
+      const names = await redisClientNames(leaks.map(({ resource }) => localPort(resource)));
+      throw new Error(`The test left behind: ${[...leaks.map(describe), ...names].join('; ')}. Close it in the test.`);
     },
-    stop() {
-      unsubscribe('net.client.socket', onSocket);
-      unsubscribe('child_process', onChild);
-    },
+    stop: () => void hook.disable(),
   };
 }
 
@@ -75,41 +85,34 @@ export const test = base.extend<{ leaks: LeakWatch }>({
   ],
 });
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+function callers(): string[] {
+  const holder: { stack?: string } = {};
+  const usual = Error.stackTraceLimit;
+  Error.stackTraceLimit = 25;
+  Error.captureStackTrace(holder, callers);
+  Error.stackTraceLimit = usual;
+  return (holder.stack ?? '').split('\n').slice(1);
 }
 
-function isChild(value: unknown): value is ChildProcess {
-  return isRecord(value) && 'spawnargs' in value && 'exitCode' in value;
+function notTheRunners({ stack }: Made): boolean {
+  const maker = stack.find((frame) => !NOT_THE_MAKER.test(frame));
+  return maker === undefined || !THE_TEST_RUNNER.test(maker);
 }
 
-function alive(child: ChildProcess): boolean {
-  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+function holdsProcess({ resource }: Made): boolean {
+  return 'hasRef' in resource && typeof resource.hasRef === 'function' && resource.hasRef() === true;
 }
 
-/** A kept-alive connection that no longer holds the process (unreferenced) is nobody's leak. */
-function open(socket: Socket): boolean {
-  return !socket.destroyed && !socket.connecting && socket.remotePort !== undefined && holdsProcess(socket);
+function describe({ kind, resource, stack }: Made): string {
+  const maker = stack.find((frame) => !NOT_THE_MAKER.test(frame))?.trim() ?? 'at an unknown place';
+  const detail = 'pid' in resource ? ` ${String(resource.pid)}` : '';
+  return `${kind}${detail} made ${maker}`;
 }
 
-function holdsProcess(socket: Socket): boolean {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (!isRecord(handle) || typeof handle['hasRef'] !== 'function') return false;
-  return handle['hasRef']() === true;
-}
-
-function describeSocket(socket: Socket): string {
-  return `connection from port ${socket.localPort} to port ${socket.remotePort}`;
-}
-
-function countHandles(): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return counts;
-}
-
-function grown(before: Map<string, number>, now: Map<string, number>): string[] {
-  return COUNTED.map((kind) => ({ kind, more: (now.get(kind) ?? 0) - (before.get(kind) ?? 0) }))
-    .filter(({ more }) => more > 0)
-    .map(({ kind, more }) => `${more} × ${kind}`);
+/** Port on this side, of the handle behind a connection. */
+function localPort(resource: object): number | undefined {
+  const owner = Object.getOwnPropertySymbols(resource)
+    .map((symbol): unknown => Reflect.get(resource, symbol))
+    .find((value) => value instanceof Socket);
+  return owner?.localPort;
 }

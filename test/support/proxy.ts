@@ -32,7 +32,7 @@ export async function tcpProxy(target: { port: number; host?: string }): Promise
   const sockets = new Set<Socket>();
   const server = createServer({ pauseOnConnect: true }, (client) => {
     if (fault.cut) {
-      client.resetAndDestroy();
+      client.destroy();
       return;
     }
     const upstream = connect({ port: target.port, host: target.host ?? '127.0.0.1' });

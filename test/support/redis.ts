@@ -27,6 +27,7 @@ export const test = leakTest.extend<{ redis: RedisFixture }>({
     const url = inject('redisUrl');
     const tag = `test-${randomUUID()}`;
     const client = createRedis({ url, role: 'patient', name: `${tag}:fixture`, logger: silentLogger() });
+    await client.ping();
     try {
       await use({ url, tag, client });
     } finally {
