@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MessageRequest } from '../../shared/session-api/contract.ts';
+import { Chat, type ChatParts } from './chat.ts';
+import { ChatRecords } from './chat-record.ts';
+import { busySession, goneSession, unknownSession } from './errors.ts';
+import type { Happenings } from './happenings.ts';
+import { IdempotencyStore, type RememberedMessage } from './idempotency.ts';
+import type { ChatRuntime } from './runtime.ts';
+import { encodeCwd } from './transcript-writer.ts';
+import type { Webhooks } from './webhooks.ts';
+
+export interface ChatsParts {
+  dataDir: string;
+  projectsDir: string;
+  runtime: ChatRuntime;
+  webhooks: Webhooks;
+  happenings: Happenings;
+}
+
+export interface NewChat {
+  project: string;
+  prompt: string;
+  script?: string | undefined;
+  timings?: Record<string, number> | undefined;
+  sessionId?: string | undefined;
+}
+
+/** All chats of this server, and the one way in that recovery has. */
+export class Chats {
+  readonly #parts: ChatsParts;
+  readonly #chatParts: ChatParts;
+  readonly #keys: IdempotencyStore;
+  readonly #chats = new Map<string, Chat>();
+
+  constructor(parts: ChatsParts) {
+    this.#parts = parts;
+    const records = new ChatRecords(join(parts.dataDir, 'chats'));
+    this.#chatParts = { ...parts, save: (record) => records.save(record) };
+    this.#keys = new IdempotencyStore(join(parts.dataDir, 'idempotency.jsonl'), Date.now());
+    for (const record of records.load()) this.#chats.set(record.sessionId, new Chat(record, this.#chatParts));
+  }
+
+  /** Takes up what the last process left: cut turns are told as failed, promised messages that never began are begun. */
+  async takeUp(): Promise<void> {
+    for (const chat of this.#chats.values()) chat.healAfterCrash();
+    for (const message of this.#keys.unbegun()) await this.#keepPromise(message);
+  }
+
+  all(): Chat[] {
+    return [...this.#chats.values()];
+  }
+
+  /** Throws 404 for an unknown chat, 410 for one that is over unless `closedToo`. */
+  get(id: string, closedToo = false): Chat {
+    const chat = this.#chats.get(id);
+    if (chat === undefined) throw unknownSession(id);
+    if (chat.record.closed !== undefined && !closedToo) throw goneSession(id, chat.record.closed);
+    return chat;
+  }
+
+  async create({ project, prompt, script, timings = {}, sessionId = randomUUID() }: NewChat): Promise<Chat> {
+    const cwd = project === '' ? this.#parts.projectsDir : join(this.#parts.projectsDir, project);
+    mkdirSync(cwd, { recursive: true });
+    const transcriptPath = join(this.#parts.dataDir, 'claude-home', 'projects', encodeCwd(cwd), `${sessionId}.jsonl`);
+    const place = { sessionId, project, cwd, transcriptPath, timings, ...(script === undefined ? {} : { script }) };
+    const chat = new Chat({ ...place, hadTurn: false, turns: [], waiting: false }, this.#chatParts);
+    await chat.open();
+    this.#chats.set(sessionId, chat);
+    this.#parts.happenings.tell(sessionId, 'chat.created', { project, script });
+    await chat.say(prompt);
+    return chat;
+  }
+
+  /**
+   * A message from recovery. The order is the contract: the key first, then whether the chat is free, and the promise on
+   * disk before the turn. Nothing is awaited between "free" and "taken".
+   */
+  async deliver(id: string, key: string, request: MessageRequest): Promise<{ turnId: string }> {
+    const earlier = this.#keys.find(id, key);
+    if (earlier !== undefined) {
+      this.#parts.happenings.tell(id, 'nudge.repeated', { key, turnId: earlier.turnId });
+      return { turnId: earlier.turnId };
+    }
+    const chat = this.get(id);
+    const busy = chat.busyCode();
+    if (busy !== undefined) {
+      this.#parts.happenings.tell(id, 'nudge.refused', { key, code: busy });
+      throw busySession(busy);
+    }
+    const turnId = chat.reserve('recovery');
+    try {
+      await chat.open();
+      this.#keys.remember({ sessionId: id, key, turnId, text: request.text, atMs: Date.now() });
+    } catch (error) {
+      chat.release(turnId);
+      throw error;
+    }
+    this.#parts.happenings.tell(id, 'nudge.accepted', { key, turnId, text: request.text, label: request.sender.label });
+    await this.#begin(chat, { key, turnId, text: request.text });
+    return { turnId };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all().map((chat) => chat.letGo()));
+    this.#keys.close();
+  }
+
+  async #begin(chat: Chat, message: { key: string; turnId: string; text: string }): Promise<void> {
+    try {
+      await chat.run(message.turnId, 'recovery', message.text);
+    } catch (error) {
+      // The promise stands: the turn is told as failed, and the key still answers 202.
+      this.#parts.happenings.tell(chat.id, 'nudge.failed', { key: message.key, error: String(error) });
+    }
+    this.#keys.begun(chat.id, message.key);
+  }
+
+  async #keepPromise(message: RememberedMessage): Promise<void> {
+    const chat = this.#chats.get(message.sessionId);
+    if (chat === undefined || chat.record.closed !== undefined || hasPrompt(chat, message)) {
+      this.#keys.begun(message.sessionId, message.key);
+      return;
+    }
+    chat.record.turns.push({ turnId: message.turnId, cause: 'recovery' });
+    await this.#begin(chat, message);
+  }
+}
+
+/** The crash came after the runtime had the message: its text stands in the transcript since the promise. */
+function hasPrompt(chat: Chat, { text, atMs }: RememberedMessage): boolean {
+  if (!existsSync(chat.record.transcriptPath)) return false;
+  const since = new Date(atMs).toISOString();
+  return readFileSync(chat.record.transcriptPath, 'utf8')
+    .split('\n')
+    .some((line) => line.includes(JSON.stringify(text)) && (/"timestamp":"([^"]+)"/.exec(line)?.[1] ?? '') >= since);
+}
