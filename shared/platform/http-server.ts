@@ -1,5 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 
+const IDLE_SWEEP_MS = 20;
+
 export interface ListenOptions {
   host: string;
   /** 0: any free port. */
@@ -35,8 +37,11 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   const shut = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
+    // A kept-alive connection becomes idle again when its answer is out, and nobody else would close it then.
+    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
     const cut = setTimeout(() => server.closeAllConnections(), options.graceMs ?? 2_000);
     await closed;
+    clearInterval(sweep);
     clearTimeout(cut);
   };
 

@@ -3,6 +3,8 @@ import { Socket } from 'node:net';
 import { test as base } from 'vitest';
 import { redisClientNames } from './client-names.ts';
 
+export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
+
 /** What a test may leave for a moment: a socket's last packet, a process's exit. */
 const SETTLE_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 10;
