@@ -1,0 +1,14 @@
+import { runUntilStopped } from '#shared/platform/shutdown.js';
+import { loadSettings } from '#shared/settings/environment.js';
+import { buildWorker } from './build.ts';
+
+const { settings, warnings } = loadSettings(process.env);
+const service = buildWorker(settings);
+for (const warning of warnings) service.logger.warn({ warning }, 'A setting was not taken.');
+runUntilStopped({
+  logger: service.logger,
+  deadlineMs: settings.shutdownDeadlineMs + 2_000,
+  stop: (step) => step('worker', () => service.close()),
+});
+await service.ready();
+service.logger.info({ concurrency: settings.workerConcurrency, dryRun: settings.dryRun }, 'Recovery worker ready.');
