@@ -2,7 +2,7 @@ import { closeRedis, createRedis, shownRedisUrl, untilReady } from '#shared/plat
 import { silentLogger } from '#shared/platform/logger.js';
 import type { Way } from './found.ts';
 
-const ANSWER_WITHIN_MS = 3_000;
+const ANSWER_WITHIN_MS = 2_000;
 
 /** `REDIS_URL` names one. One that was named and does not answer is an error, not a reason to take another. */
 export const byUrl: Way = {
