@@ -1,0 +1,65 @@
+import type { Queue } from 'bullmq';
+import express, { type Express } from 'express';
+import helmet from 'helmet';
+import type { Logger } from '#shared/platform/logger.js';
+import type { Metrics } from '#shared/platform/metrics.js';
+import { adminOnly } from './access.ts';
+import type { DeliveryParts } from './deliveries.ts';
+import { notFound, problemHandler } from './problems.ts';
+import { requestLog } from './request-log.ts';
+import { BOARD_PATH, boardRoutes } from './routes/board.ts';
+import { eventRoutes } from './routes/events.ts';
+import { healthRoutes, type HealthParts } from './routes/health.ts';
+import { metricsRoutes } from './routes/metrics.ts';
+import { openApiRoutes } from './routes/openapi.ts';
+import { pauseRoutes } from './routes/pause.ts';
+import { projectRoutes } from './routes/projects.ts';
+import { sessionRoutes, type SessionParts } from './routes/sessions.ts';
+
+export interface AppParts extends DeliveryParts, SessionParts {
+  logger: Logger;
+  metrics: Metrics;
+  health: HealthParts;
+  /** For the board. */
+  queue: Queue;
+}
+
+/** The watcher's HTTP side, made from its parts; it opens no port. */
+export function createApp(parts: AppParts): Express {
+  const { core } = parts;
+  const admin = adminOnly(core.settings.adminToken);
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('query parser', 'simple');
+  app.use(requestLog(parts.logger));
+  app.use(securityHeaders());
+  app.use(healthRoutes(parts.health));
+  app.use(openApiRoutes());
+  // Authenticated by signature, not by the admin token: before the guard of everything else below /v1.
+  app.use(eventRoutes(parts));
+  app.use(['/v1', '/metrics', '/admin'], admin);
+  app.use(metricsRoutes(parts.metrics));
+  app.use(sessionRoutes(parts));
+  app.use(pauseRoutes(core));
+  app.use(projectRoutes(core));
+  app.use(BOARD_PATH, boardRoutes(parts.queue));
+  app.use(notFound);
+  app.use(problemHandler(parts.logger));
+  return app;
+}
+
+function securityHeaders(): express.RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      directives: {
+        'default-src': ["'self'"],
+        'style-src': ["'self'", "'unsafe-inline'"],
+        'img-src': ["'self'", 'data:'],
+        // Plain http on loopback is how it is reached without a proxy.
+        'upgrade-insecure-requests': null,
+      },
+    },
+    // TLS, and so this promise about it, is the proxy's in front.
+    strictTransportSecurity: false,
+  });
+}

@@ -1,0 +1,103 @@
+import type { DueSession } from '#shared/session/store.js';
+import { nextStepMs } from './backstop.ts';
+import { createLimiter } from './limiter.ts';
+import { planNoticeEvaluation } from './plan.ts';
+import type { WatcherCore } from './ports.ts';
+import type { Published } from './published.ts';
+import type { Transcripts } from './transcripts.ts';
+import type { LookWhy, WatchedSession } from './watched.ts';
+
+/** Parts that the sweep and the catch-up work with. */
+export interface SweepParts {
+  core: WatcherCore;
+  transcripts: Transcripts;
+  published: Published;
+}
+
+/** Taken at once, and how long another watcher leaves them alone. */
+const BATCH = 200;
+const HOLD_MS = 30_000;
+const CONCURRENT_STEPS = 8;
+
+/**
+ * One sweep of the armed index: every session whose backstop step is due is looked at (one `stat` unless its file
+ * changed), a standing notice gets its evaluation planned again in case its job was lost, and a watch past its age ends.
+ *
+ * Resolves with the number of sessions taken; throws the connection's error when Redis is away, whatever was taken then
+ * coming back after the hold.
+ */
+export async function sweepOnce(parts: SweepParts): Promise<number> {
+  const { store } = parts.core;
+  const due = await store.takeDue(BATCH, HOLD_MS);
+  if (due.length === 0) return 0;
+  const nowMs = await store.now();
+  const limit = createLimiter(CONCURRENT_STEPS);
+  const steps = await Promise.all(due.map((session) => limit(() => step(parts, session, nowMs))));
+  await store.reschedule(steps.filter((next) => next !== undefined));
+  return due.length;
+}
+
+async function step(parts: SweepParts, due: DueSession, nowMs: number) {
+  const { core, transcripts } = parts;
+  if (nowMs - due.armedMs >= core.settings.watchMaxAgeMs) {
+    transcripts.end(due.sessionId);
+    await core.store.endWatch(due.sessionId, 'watch-too-old');
+    return undefined;
+  }
+  const session = adopt(parts, due, `sweep-${due.sessionId}-${nowMs}`);
+  if (session !== undefined) await lookAgain(parts, session, 'sweep', nowMs);
+  return {
+    sessionId: due.sessionId,
+    generation: due.generation,
+    atMs: nextStepMs(due.armedMs, nowMs, core.settings.watchMaxAgeMs),
+  };
+}
+
+/** The session as this process watches it; `undefined` where its chat server is no longer in the settings. */
+export function adopt(parts: SweepParts, due: DueSession, cid: string): WatchedSession | undefined {
+  const known = parts.transcripts.get(due.sessionId);
+  const server = parts.core.settings.chatServers.find((candidate) => candidate.id === due.server);
+  if (server === undefined) return undefined;
+  const session =
+    known !== undefined && known.generation >= due.generation
+      ? known
+      : parts.transcripts.arm({
+          sessionId: due.sessionId,
+          server,
+          project: due.project,
+          path: known?.path ?? due.path,
+          generation: due.generation,
+          auto: known?.auto ?? true,
+          cid,
+        });
+  session.standing ??= standingOf(due);
+  // States that only show are taken back by a clean read.
+  if (due.state !== 'watching' && due.state !== 'killed') session.shown ??= due.state;
+  return session;
+}
+
+function standingOf(due: DueSession): WatchedSession['standing'] {
+  if (due.noticeId === undefined || due.noticeSeenMs === undefined) return undefined;
+  return {
+    noticeId: due.noticeId,
+    keys: undefined,
+    noticeSeenMs: due.noticeSeenMs,
+    wakeSeenMs: undefined,
+    firstSeenMs: due.noticeSeenMs,
+    planned: false,
+  };
+}
+
+/** Looks where the file changed; a notice that stands then (or still) is evaluated once more. */
+export async function lookAgain(
+  parts: SweepParts,
+  session: WatchedSession,
+  why: Extract<LookWhy, 'sweep' | 'start'>,
+  nowMs: number,
+): Promise<void> {
+  const { core, transcripts, published } = parts;
+  const { values: settings } = await published.project(session.server, session.project);
+  await transcripts.lookIfChanged(session, why);
+  if (session.ended || session.standing === undefined) return;
+  await planNoticeEvaluation(core, session, why, { standing: session.standing, settings, nowMs });
+}
