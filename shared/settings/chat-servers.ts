@@ -31,9 +31,9 @@ type Name = (field: string) => string;
 
 /** The only chat server, as the environment describes it. */
 export function serverFromEnvironment(env: Environment, places: Places): ChatServersResult {
-  const name: Name = (field) => variables()[field] ?? field;
   const level = readEnvironment(chatServerShape, env);
-  return readServer({ id: 'default', level, api: readEnvironment(sessionApiShape, env), name, places, warnings: [] });
+  const api = readEnvironment(sessionApiShape, env);
+  return readServer({ id: 'default', level, api, name: variableOf, places, warnings: [] });
 }
 
 /**
@@ -45,9 +45,9 @@ export function serversFromFile(listed: unknown, env: Environment, places: Place
     const problem = { field: 'chatServers', message: 'must be a list of at least one chat server' };
     return { servers: [], problems: [problem], warnings: [] };
   }
-  const expanded = expandReferences(listed, env, 'chatServers');
-  const results = (expanded.value as unknown[]).map((entry, index) => serverFromEntry(entry, index, places));
-  const idle = Object.values(variables()).filter((name) => isSet(env[name]) && !expanded.used.has(name));
+  const expanded = expandReferences<unknown[]>(listed, env, 'chatServers');
+  const results = expanded.value.map((entry, index) => serverFromEntry(entry, index, places));
+  const idle = [...VARIABLES.values()].filter((name) => isSet(env[name]) && !expanded.used.has(name));
   const overruled = `${idle.join(', ')} ${idle.length === 1 ? 'does' : 'do'} not apply: the instance file has chatServers`;
   return {
     servers: results.flatMap((result) => result.servers),
@@ -115,11 +115,12 @@ function resolveRoot(root: TranscriptRoot, places: Places): TranscriptRoot {
 }
 
 /** Field → variable of the single server. */
-function variables(): Record<string, string> {
-  const top = Object.entries(chatServerShape).map(([key, schema]) => [key, metaOf(schema).variable]);
-  const api = Object.entries(sessionApiShape).map(([key, schema]) => [`sessionApi.${key}`, metaOf(schema).variable]);
-  return Object.fromEntries([...top, ...api]) as Record<string, string>;
-}
+const VARIABLES: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(chatServerShape).map(([key, schema]) => [key, metaOf(schema).variable] as const),
+  ...Object.entries(sessionApiShape).map(([key, schema]) => [`sessionApi.${key}`, metaOf(schema).variable] as const),
+]);
+
+const variableOf: Name = (field) => VARIABLES.get(field) ?? field;
 
 /** One warning that names the keys which mean nothing, or none. */
 export function unknownKeys(map: Record<string, unknown>, known: readonly string[], at: string): string[] {

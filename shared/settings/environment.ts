@@ -65,7 +65,7 @@ function readOrFail(path: string): Record<string, unknown> {
 function resolveSettings(env: Environment, file: unknown, places: Places): LoadedSettings {
   if (!isMap(file)) throw new SettingsError([{ field: 'The instance file', message: 'must be a map of settings' }]);
   const secrets = expandReferences(pick(file, isSecret), env, '');
-  const fileLevel = readBlock(processShape, { ...file, ...(secrets.value as object) }, '');
+  const fileLevel = readBlock(processShape, { ...file, ...secrets.value }, '');
   const envLevel = readEnvironment(processShape, env);
   const merged = mergeLevels(defaultsOf(processShape), [
     ['file', fileLevel.values],

@@ -17,7 +17,7 @@ export interface Kind<T> {
 
 const ON_WORDS = ['1', 'true', 'yes'];
 const OFF_WORDS = ['0', 'false', 'no', 'off'];
-const isWord = (words: readonly string[], text: string): boolean => words.includes(text.trim().toLowerCase());
+const isWord = (words: readonly string[], word: string): boolean => words.includes(word.trim().toLowerCase());
 
 /** A switch. As text `1`, `true` and `yes` (any case) are on, anything else is off (SPEC §3). */
 export const flag: Kind<boolean> = {

@@ -1,3 +1,4 @@
+import { keysOf, recordFrom } from './records.ts';
 import { recoveryShape, RECOVERY_DEFAULTS, type EffectiveSettings, type RecoverySettings } from './recovery.ts';
 import { metaOf, type SettingShape, type SettingValues } from './setting.ts';
 
@@ -58,19 +59,16 @@ export function mergeLevels<V extends object, Source extends string>(
   levels: readonly (readonly [Source, Partial<V>])[],
 ): { values: V; sources: Record<keyof V, Source | 'default'> } {
   const values = { ...defaults };
-  const sources = Object.fromEntries(Object.keys(defaults).map((key) => [key, 'default'])) as Record<
-    keyof V,
-    Source | 'default'
-  >;
+  const from = new Map<keyof V, Source>();
   for (const [source, level] of levels) {
-    for (const key of Object.keys(defaults) as (keyof V)[]) {
+    for (const key of keysOf(defaults)) {
       const value = level[key];
       if (value === undefined) continue;
       values[key] = value;
-      sources[key] = source;
+      from.set(key, source);
     }
   }
-  return { values, sources };
+  return { values, sources: recordFrom(keysOf(defaults), (key) => from.get(key) ?? 'default') };
 }
 
 /** What each level says of the five recovery settings; absent ones say nothing. */
@@ -110,16 +108,17 @@ function readLevel<S extends SettingShape>(
   shape: S,
   raw: (key: string, variable: string) => { value: unknown; where: string },
 ): Level<SettingValues<S>> {
-  const values: Record<string, unknown> = {};
+  const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   for (const [key, schema] of Object.entries(shape)) {
     const { variable, kind } = metaOf(schema);
     const { value, where } = raw(key, variable);
     if (value === undefined || value === null) continue;
     const read = kind.schema.safeParse(value);
-    if (read.success) values[key] = read.data;
+    if (read.success) values.set(key, read.data);
     const message = read.success ? kind.remark?.(value) : (read.error.issues[0]?.message ?? 'is not valid');
     if (message !== undefined) faults.push({ key, where, message, ignored: !read.success });
   }
-  return { values: values as Partial<SettingValues<S>>, faults };
+  const given = keysOf(shape).filter((key) => values.has(key));
+  return { values: recordFrom<Partial<SettingValues<S>>>(given, (key) => values.get(String(key))), faults };
 }

@@ -2,16 +2,17 @@ import type { Environment } from './precedence.ts';
 import type { StartProblem } from './start-rules.ts';
 
 /** A parsed YAML value with every `${VARIABLE}` in its texts replaced. */
-export interface Expanded {
-  value: unknown;
+export interface Expanded<T> {
+  value: T;
   /** Variables that were referred to. */
   used: Set<string>;
   /** References to variables that are not set. */
   problems: StartProblem[];
 }
 
-/** Replaces `${VARIABLE}` in every text of `value`. `at` names the value in problems, as a JSON path. */
-export function expandReferences(value: unknown, env: Environment, at: string): Expanded {
+/** Replaces `${VARIABLE}` in every text of `value`, which keeps its shape. `at` names the value in problems, as a JSON path. */
+export function expandReferences<T>(value: T, env: Environment, at: string): Expanded<T>;
+export function expandReferences(value: unknown, env: Environment, at: string): Expanded<unknown> {
   const used = new Set<string>();
   const problems: StartProblem[] = [];
   const expandText = (text: string, field: string): string =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Kind } from './kinds.ts';
+import { keysOf, recordFrom } from './records.ts';
 
 /** Parts of the documents that settings are listed under. */
 export const THEMES = {
@@ -72,6 +73,5 @@ export function metaOf(schema: z.ZodType): SettingMeta & { kind: Kind<unknown> }
 
 /** The built-in values of a shape. */
 export function defaultsOf<S extends SettingShape>(shape: S): SettingValues<S> {
-  const entries = Object.entries(shape).map(([key, schema]) => [key, schema.parse(undefined)]);
-  return Object.fromEntries(entries) as SettingValues<S>;
+  return recordFrom(keysOf(shape), (key) => shape[key]?.parse(undefined));
 }

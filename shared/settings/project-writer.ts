@@ -1,0 +1,134 @@
+import { Problem } from '#shared/platform/problem.js';
+import { replaceFile } from './atomic-file.ts';
+import type { ChatServer } from './chat-servers.ts';
+import { isMap } from './precedence.ts';
+import { locateProject, markOf, PROJECT_FILE, readProjectFile } from './project-file.ts';
+import { recoveryShape } from './recovery.ts';
+import { metaOf } from './setting.ts';
+import { editBlock, removeBlock, type BlockChange } from './yaml-edit.ts';
+import { YamlFault } from './yaml-text.ts';
+
+/** Writes projects' own settings. Writers of one file wait for each other, so that none is lost. */
+export interface ProjectWriter {
+  /** Throws {@link Problem} 404 `project_unknown`, 409 `project_file_invalid`, 422 `invalid_setting`. */
+  patch(server: ChatServer, slug: string, change: unknown): Promise<void>;
+  clear(server: ChatServer, slug: string): Promise<void>;
+}
+
+/** Somebody else (an editor) wrote between our read and our rename: read again, this often at most. */
+const MAX_TRIES = 5;
+
+export function createProjectWriter(): ProjectWriter {
+  const tails = new Map<string, Promise<void>>();
+
+  const inTurn = async (path: string, work: () => Promise<void>): Promise<void> => {
+    const before = tails.get(path);
+    const turn = Promise.allSettled([before]).then(work);
+    tails.set(path, turn);
+    try {
+      await turn;
+    } finally {
+      if (tails.get(path) === turn) tails.delete(path);
+    }
+  };
+
+  return {
+    async patch(server, slug, change) {
+      const path = await placeOf(server, slug);
+      const fields = checkChange(change);
+      if (Object.keys(fields).length === 0) return;
+      await inTurn(path, () => rewrite(path, (text) => editBlock(text, 'recovery', fields)));
+    },
+    async clear(server, slug) {
+      const path = await placeOf(server, slug);
+      await inTurn(path, () => rewrite(path, (text) => removeBlock(text, 'recovery')));
+    },
+  };
+}
+
+async function placeOf(server: ChatServer, slug: string): Promise<string> {
+  const unknown = (why: string): Problem =>
+    new Problem({
+      status: 404,
+      code: 'project_unknown',
+      detail: `Project ${JSON.stringify(slug)} ${why}.`,
+      field: 'slug',
+    });
+  if (server.projectsDir === undefined) throw unknown(`has no folder: chat server ${server.id} has no projectsDir`);
+  const place = await locateProject(server.projectsDir, slug);
+  if (place.kind === 'unknown') throw unknown(`has no folder under the projectsDir of chat server ${server.id}`);
+  if (place.kind === 'refused') throw unknown(place.why);
+  return place.path;
+}
+
+/** Every field or none: a change with one bad field writes nothing. Throws 422 that names the first, and all in `errors`. */
+function checkChange(change: unknown): BlockChange {
+  if (!isMap(change)) throw invalid([{ field: '', message: 'the change must be an object of settings' }]);
+  const schemas = new Map(Object.entries(recoveryShape));
+  const errors: { field: string; message: string }[] = [];
+  const fields: Record<string, boolean | number | null> = {};
+  for (const [field, value] of Object.entries(change)) {
+    const schema = schemas.get(field);
+    const read = schema === undefined ? undefined : metaOf(schema).kind.strict.safeParse(value);
+    if (read === undefined) errors.push({ field, message: 'is no recovery setting' });
+    else if (value === null) fields[field] = null;
+    else if (!read.success) errors.push({ field, message: read.error.issues[0]?.message ?? 'is not valid' });
+    else if (typeof read.data === 'boolean' || typeof read.data === 'number') fields[field] = read.data;
+  }
+  if (errors.length > 0) throw invalid(errors);
+  return fields;
+}
+
+function invalid(errors: readonly { field: string; message: string }[]): Problem {
+  const [first] = errors;
+  return new Problem({
+    status: 422,
+    code: 'invalid_setting',
+    detail: `${errors.map(({ field, message }) => `${field} ${message}`.trim()).join('; ')}.`,
+    ...(first === undefined || first.field === '' ? {} : { field: first.field }),
+    extra: { errors },
+  });
+}
+
+async function rewrite(path: string, edit: (text: string) => string): Promise<void> {
+  for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+    const read = await readForEdit(path);
+    const text = edited(read?.text ?? '', edit);
+    if (text === read?.text || (read === undefined && text === '')) return;
+    const unchanged = async (): Promise<boolean> => (await markOf(path)) === read?.mark;
+    if (await replaceFile(path, text, read?.identity, unchanged)) return;
+  }
+  throw new Problem({
+    status: 409,
+    code: 'project_file_busy',
+    detail: `${PROJECT_FILE} is being changed by somebody else all the time; nothing was written.`,
+  });
+}
+
+async function readForEdit(path: string): ReturnType<typeof readProjectFile> {
+  try {
+    return await readProjectFile(path);
+  } catch (error) {
+    throw fileInvalid(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function edited(text: string, edit: (text: string) => string): string {
+  try {
+    return edit(text);
+  } catch (error) {
+    if (error instanceof YamlFault) throw fileInvalid(error.message, error, { line: error.line });
+    throw fileInvalid(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function fileInvalid(why: string, cause: unknown, extra: Record<string, unknown> = {}): Problem {
+  const problem = new Problem({
+    status: 409,
+    code: 'project_file_invalid',
+    detail: `${PROJECT_FILE} cannot be edited: ${why}. It was left as it is.`,
+    extra,
+  });
+  problem.cause = cause;
+  return problem;
+}
