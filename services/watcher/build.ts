@@ -1,0 +1,165 @@
+import type { Express } from 'express';
+import type { Redis } from 'ioredis';
+import { collapseErrors } from '#shared/platform/collapse.js';
+import { withDeadline } from '#shared/platform/deadline.js';
+import type { Logger } from '#shared/platform/logger.js';
+import type { Metrics } from '#shared/platform/metrics.js';
+import { checkRedis } from '#shared/platform/redis-check.js';
+import { closeRedis, createRedis } from '#shared/platform/redis.js';
+import { createRecoveryQueue } from '#shared/queue/queue.js';
+import { createSessionStore } from '#shared/session/redis-store.js';
+import type { SessionStore } from '#shared/session/store.js';
+import { createDriver } from '#shared/session-api/create-driver.js';
+import type { ProcessSettings } from '#shared/settings/environment.js';
+import type { SettingsService } from '#shared/settings/service.js';
+import { createApp } from './app.ts';
+import { startBackground, type Background, type BackgroundOptions } from './background.ts';
+import { createCounter } from './counting.ts';
+import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
+import type { TranscriptReader, WatcherCore } from './ports.ts';
+import { createPublished } from './published.ts';
+import { createTranscripts, type Transcripts } from './transcripts.ts';
+
+export interface BuildOptions {
+  settings: ProcessSettings;
+  recovery: SettingsService;
+  reader: TranscriptReader;
+  logger: Logger;
+  metrics: Metrics;
+  /** Warnings of the settings' loading, shown in `/readyz`. */
+  warnings?: readonly string[];
+  /** What a test may have other than a process has. */
+  tuning?: { continueTimeoutMs?: number; openFile?: FileWatchOptions['open'] } & Pick<
+    BackgroundOptions,
+    'sweepEveryMs'
+  >;
+}
+
+/** A watcher that is built and connected, but listens nowhere yet. */
+export interface Watcher {
+  app: Express;
+  store: SessionStore;
+  transcripts: Transcripts;
+  /** Starts catch-up and sweep; call it once. Redis need not be there. */
+  start(): Background;
+  /** `/readyz` says no from now on. */
+  drain(): void;
+  /** Ends everything that `buildWatcher` made; the parts that it was given are their owner's. */
+  close(): Promise<void>;
+}
+
+/** More files than this are left to the backstop; at 18 KB each it is 360 MB. */
+const MAX_WATCHED_FILES = 20_000;
+/** Beside the client's own 500 ms for each command: BullMQ waits for a first connection without end (bullmq#995). */
+const QUEUE_DEADLINE_MS = 800;
+/** SPEC §6 gives a Continue 10 s in all; the calls before and after need some of it. */
+const CONTINUE_TIMEOUT_MS = 9_000;
+
+/** Makes the watcher from its settings and outer parts. Nothing waits for Redis: it may come later, or come back. */
+export function buildWatcher(options: BuildOptions): Watcher {
+  const { settings, recovery, reader, logger, metrics, tuning = {} } = options;
+  const redis = connect(options);
+  const count = createCounter(metrics);
+  const core: WatcherCore = { settings, recovery, store: redis.store, queue: redis.queue, reader, log: logger, count };
+  const published = createPublished(core);
+  const files = createFileWatch({
+    log: logger,
+    count,
+    maxFiles: MAX_WATCHED_FILES,
+    ...(tuning.openFile === undefined ? {} : { open: tuning.openFile }),
+  });
+  const transcripts = createTranscripts(core, files);
+  const drivers = settings.chatServers.map((server) => ({
+    serverId: server.id,
+    driver: createDriver(server, settings.sessionApiTimeoutMs),
+  }));
+  let stopping = false;
+  let background: Background | undefined;
+  const app = createApp({
+    core,
+    published,
+    transcripts,
+    logger,
+    metrics,
+    queue: redis.queue.bull,
+    requests: { request: redis.queue.request, withdraw: redis.withdraw },
+    continueTimeoutMs: tuning.continueTimeoutMs ?? CONTINUE_TIMEOUT_MS,
+    health: {
+      pingRedis: redis.ping,
+      warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
+      sessionApis: drivers.map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
+      stopping: () => stopping,
+      watching: transcripts.counts,
+    },
+  });
+
+  return {
+    app,
+    store: redis.store,
+    transcripts,
+    start() {
+      background ??= startBackground(
+        { core, transcripts, published },
+        {
+          onArmed: (armed) => metrics.armedSessions.set(armed),
+          ...(tuning.sweepEveryMs === undefined ? {} : { sweepEveryMs: tuning.sweepEveryMs }),
+        },
+      );
+      return background;
+    },
+    drain() {
+      stopping = true;
+    },
+    async close() {
+      stopping = true;
+      await background?.stop();
+      await transcripts.close();
+      await Promise.all(drivers.map(({ driver }) => driver.close()));
+      await redis.close();
+    },
+  };
+}
+
+/** Clients, store and queue; what Redis lacks (eviction policy, persistence) is known once it has been there. */
+function connect({ settings, logger }: BuildOptions) {
+  const { redisUrl: url, redisTag: tag } = settings;
+  const client = createRedis({ url, role: 'fail-fast', name: 'watcher', logger });
+  let answers: Redis | undefined;
+  const onError = collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Queue error.') });
+  const queue = createRecoveryQueue({
+    connection: client,
+    answers: () => (answers ??= createRedis({ url, role: 'patient', name: 'watcher-answers', logger })),
+    tag,
+    deadlineMs: QUEUE_DEADLINE_MS,
+    onError,
+  });
+  const store = createSessionStore({
+    redis: client,
+    tag,
+    sessionTtlMs: settings.sessionTtlMs,
+    markTtlMs: 2 * settings.webhookToleranceMs,
+  });
+  let findings: string[] = [];
+  client.on('ready', () => {
+    checkRedis(client).then(
+      (found) => {
+        for (const warning of found) if (!findings.includes(warning)) logger.warn({}, warning);
+        findings = found;
+      },
+      (err: unknown) => logger.debug({ err }, 'Redis could not be asked about its settings.'),
+    );
+  });
+  return {
+    queue,
+    store,
+    ping: () => client.ping(),
+    warnings: () => findings,
+    withdraw: async (jobId: string) =>
+      (await withDeadline(queue.bull.remove(jobId), QUEUE_DEADLINE_MS, 'the queue')) === 1,
+    async close() {
+      await queue.close();
+      if (answers !== undefined) await closeRedis(answers);
+      await closeRedis(client);
+    },
+  };
+}
