@@ -32,8 +32,8 @@ export async function evaluate(parts: WorkerParts, job: Job, run: Run): Promise<
   if (context.record !== undefined && context.record.version > RECORD_VERSION)
     return again('newer-record', context.nowMs + 5_000);
   if (job.why === 'confirm') return confirm(parts, job, context, first);
-  const void_ = voidReason(context, job.generation, parts.settings.watchMaxAgeMs);
-  if (void_ !== undefined || context.record === undefined) return done(void_ ?? 'session-unknown');
+  const moot = voidReason(context, job.generation, parts.settings.watchMaxAgeMs);
+  if (moot !== undefined || context.record === undefined) return done(moot ?? 'session-unknown');
   if (first.kind !== 'read') return unread(parts, context.record, first);
 
   const { record } = context;

@@ -23,8 +23,8 @@ export function list<T>(value: T[] | Record<string, never> | undefined): T[] {
   return Array.isArray(value) ? value : [];
 }
 
-function json<T>(text: string | undefined): T | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as T);
+function json(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 function number(text: string | undefined): number | undefined {
@@ -32,7 +32,7 @@ function number(text: string | undefined): number | undefined {
 }
 
 export function parseNotice(text: string | undefined): Notice | undefined {
-  const raw = json<RawNotice>(text);
+  const raw = json(text) as RawNotice | undefined;
   if (raw === undefined) return undefined;
   return {
     id: raw.id,
@@ -47,7 +47,7 @@ export function parseNotice(text: string | undefined): Notice | undefined {
 }
 
 function parseAttempt(text: string | undefined): Attempt | undefined {
-  const raw = json<RawAttempt>(text);
+  const raw = json(text) as RawAttempt | undefined;
   if (raw === undefined) return undefined;
   return {
     ...raw,
@@ -88,8 +88,8 @@ export function parseRecord(sessionId: string, raw: RawRecord): SessionRecord | 
     manuals: number(raw['man']) ?? 0,
     humanAtNudge: raw['han'],
     userStopped: raw['us'] === '1',
-    stoppedTaskIds: list(json<string[]>(raw['stop'])),
-    answeredTaskIds: list(json<string[]>(raw['ans'])),
+    stoppedTaskIds: list(json(raw['stop']) as string[] | undefined),
+    answeredTaskIds: list(json(raw['ans']) as string[] | undefined),
     attempt: parseAttempt(raw['att']),
     backgroundTasks: number(raw['bg']) ?? 0,
   };
