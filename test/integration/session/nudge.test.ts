@@ -11,6 +11,15 @@ async function armedChat(redis: RedisFixture, settings = {}): Promise<Chat> {
   return chat;
 }
 
+/** A chat whose nudge is on its way. */
+async function sent(redis: RedisFixture, settings = {}) {
+  const chat = new Chat(storeOn(redis));
+  await publish(chat.store, settings);
+  const ref = await chat.claimed();
+  await chat.store.sending(ref, 10_000);
+  return { chat, ref };
+}
+
 describe('a claim is granted once, under every guard', () => {
   test('it raises the counter before anything is sent, and its id is derived', async ({ redis }) => {
     const chat = await armedChat(redis);
@@ -228,14 +237,6 @@ describe('directly before the call everything is checked once more', () => {
 });
 
 describe('what became of a call is recorded once', () => {
-  async function sent(redis: RedisFixture, settings = {}) {
-    const chat = new Chat(storeOn(redis));
-    await publish(chat.store, settings);
-    const ref = await chat.claimed();
-    await chat.store.sending(ref, 10_000);
-    return { chat, ref };
-  }
-
   test('accepted; a second settlement changes nothing', async ({ redis }) => {
     const { chat, ref } = await sent(redis);
     expect(await chat.store.settleNudge(ref, { outcome: 'accepted', detail: undefined, turnId: 't9' })).toMatchObject({
