@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageRequest } from '../../shared/session-api/contract.ts';
 import { Chat, type ChatParts } from './chat.ts';
@@ -61,8 +61,10 @@ export class Chats {
   }
 
   async create({ project, prompt, script, timings = {}, sessionId = randomUUID() }: NewChat): Promise<Chat> {
-    const cwd = project === '' ? this.#parts.projectsDir : join(this.#parts.projectsDir, project);
-    mkdirSync(cwd, { recursive: true });
+    const folder = project === '' ? this.#parts.projectsDir : join(this.#parts.projectsDir, project);
+    mkdirSync(folder, { recursive: true });
+    // Claude Code names the transcript's folder after the real path.
+    const cwd = realpathSync(folder);
     const transcriptPath = join(this.#parts.dataDir, 'claude-home', 'projects', encodeCwd(cwd), `${sessionId}.jsonl`);
     const place = { sessionId, project, cwd, transcriptPath, timings, ...(script === undefined ? {} : { script }) };
     const chat = new Chat({ ...place, hadTurn: false, turns: [], waiting: false }, this.#chatParts);

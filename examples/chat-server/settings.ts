@@ -27,6 +27,10 @@ const environmentSchema = z.object({
   ANTHROPIC_API_KEY: optional.describe('Claude: the key that sessions get.'),
   ANTHROPIC_BASE_URL: optional.describe('Claude: where the model API is.'),
   CLAUDE_MODEL: optional.describe('Claude: the model.'),
+  CLAUDE_PERMISSION_MODE: z
+    .enum(['default', 'acceptEdits', 'bypassPermissions'])
+    .default('default')
+    .describe('Claude: what sessions may do unasked.'),
 });
 
 export interface MainSettings {
@@ -56,7 +60,12 @@ export function settingsFromEnvironment(environment: NodeJS.ProcessEnv): MainSet
       webhook: env.WEBHOOK_URL === undefined ? undefined : { url: env.WEBHOOK_URL, secret: env.WEBHOOK_SECRET },
       runtime: env.RUNTIME,
       timings: Object.fromEntries(Object.entries(timings).filter(([, value]) => value !== undefined)),
-      claude: { apiKey: env.ANTHROPIC_API_KEY, baseUrl: env.ANTHROPIC_BASE_URL, model: env.CLAUDE_MODEL },
+      claude: {
+        apiKey: env.ANTHROPIC_API_KEY,
+        baseUrl: env.ANTHROPIC_BASE_URL,
+        model: env.CLAUDE_MODEL,
+        permissionMode: env.CLAUDE_PERMISSION_MODE,
+      },
     },
   };
 }
