@@ -1,6 +1,6 @@
 import { chatServerShape, sessionApiShape, type SessionApiDriver, type TranscriptRoot } from './chat-server-schema.ts';
 import { absolute, type Places } from './paths.ts';
-import { isMap, readBlock, readEnvironment, type Environment, type Level } from './precedence.ts';
+import { faultMessage, isMap, readBlock, readEnvironment, type Environment, type Level } from './precedence.ts';
 import { expandReferences } from './references.ts';
 import { metaOf, type SettingValues } from './setting.ts';
 import type { StartProblem } from './start-rules.ts';
@@ -85,7 +85,10 @@ function readServer(raw: {
   const { id, level, api, name, places, warnings } = raw;
   const { url, token } = api.values;
   const driver = api.values.driver ?? (url === undefined ? 'none' : 'http');
-  const problems = [...level.faults, ...api.faults].map((fault) => ({ field: fault.where, message: fault.message }));
+  const problems = [...level.faults, ...api.faults].map((fault) => ({
+    field: fault.where,
+    message: faultMessage(fault),
+  }));
   const urlFaulty = api.faults.some((fault) => fault.key === 'url');
   if (driver === 'http' && url === undefined && !urlFaulty) {
     problems.push({ field: name('sessionApi.url'), message: 'is needed by the driver http' });

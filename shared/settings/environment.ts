@@ -3,11 +3,13 @@ import { serverFromEnvironment, serversFromFile, unknownKeys, type ChatServer } 
 import { InstanceFileError, readInstanceFile } from './instance-file.ts';
 import { absolute, type Places } from './paths.ts';
 import {
+  faultMessage,
   faultText,
   isMap,
   mergeLevels,
   readBlock,
   readEnvironment,
+  readRecoveryBlock,
   type Environment,
   type Fault,
 } from './precedence.ts';
@@ -47,9 +49,9 @@ export function loadSettings(env: Environment, file?: unknown): LoadedSettings {
   const path = typeof file === 'string' ? file : file === undefined ? env['CHAT_RECOVERY_CONFIG'] : undefined;
   const cwd = process.cwd();
   const places: Places = { home: env['HOME'] ?? env['USERPROFILE'] ?? homedir(), cwd };
-  if (path === undefined || path.trim() === '') return resolveSettings(env, file ?? {}, places);
+  if (path === undefined || path.trim() === '') return resolveSettings(env, file ?? {}, '', places);
   const configFile = absolute(path.trim(), places);
-  const loaded = resolveSettings(env, readOrFail(configFile), places);
+  const loaded = resolveSettings(env, readOrFail(configFile), `${configFile}: `, places);
   return { ...loaded, settings: { ...loaded.settings, configFile } };
 }
 
@@ -62,10 +64,11 @@ function readOrFail(path: string): Record<string, unknown> {
   }
 }
 
-function resolveSettings(env: Environment, file: unknown, places: Places): LoadedSettings {
+/** `at` stands in front of the keys of the instance file wherever they are named. */
+function resolveSettings(env: Environment, file: unknown, at: string, places: Places): LoadedSettings {
   if (!isMap(file)) throw new SettingsError([{ field: 'The instance file', message: 'must be a map of settings' }]);
   const secrets = expandReferences(pick(file, isSecret), env, '');
-  const fileLevel = readBlock(processShape, { ...file, ...secrets.value }, '');
+  const fileLevel = readBlock(processShape, { ...file, ...secrets.value }, at);
   const envLevel = readEnvironment(processShape, env);
   const merged = mergeLevels(defaultsOf(processShape), [
     ['file', fileLevel.values],
@@ -78,21 +81,25 @@ function resolveSettings(env: Environment, file: unknown, places: Places): Loade
   const faults = [...fileLevel.faults, ...envLevel.faults];
   const problems: StartProblem[] = [
     ...secrets.problems.map((problem) => ({ ...problem, field: problem.field.replace(/^\./, '') })),
-    ...faults.filter(stopsStart).map(({ where, message }) => ({ field: where, message })),
+    ...faults.filter(stopsStart).map((fault) => ({ field: fault.where, message: faultMessage(fault) })),
     ...servers.problems,
     ...checkStart(settings),
   ];
   if (problems.length > 0) throw new SettingsError(problems);
-  const soft = [...faults, ...recoveryFaults(file, env)].map(faultText);
-  const warnings = [...unknownKeys(file, knownKeys(), 'The instance file'), ...soft, ...servers.warnings];
+  const soft = [...faults, ...recoveryFaults(file, at, env)].map(faultText);
+  const warnings = [
+    ...unknownKeys(file, knownKeys(), at === '' ? 'The instance file' : at.replace(': ', '')),
+    ...soft,
+    ...servers.warnings,
+  ];
   const sources = { ...merged.sources, chatServers: listed === undefined ? serverSource(env) : ('file' as const) };
   return { settings, sources, warnings };
 }
 
 /** The recovery settings are read anew by the settings service; here only what is wrong with them. */
-function recoveryFaults(file: Record<string, unknown>, env: Environment): Fault[] {
+function recoveryFaults(file: Record<string, unknown>, at: string, env: Environment): Fault[] {
   return [
-    ...readBlock(recoveryShape, file['recovery'], 'recovery.').faults,
+    ...readRecoveryBlock(file['recovery'], `${at}recovery.`).faults,
     ...readEnvironment(recoveryShape, env).faults,
   ];
 }

@@ -2,7 +2,10 @@ import { watch } from 'chokidar';
 
 /** Single files, watched by one chokidar instance; missing ones too, as long as their folder exists. */
 export interface FileWatch {
-  /** `listener` is called after the file changed, appeared, was replaced or went. Adding the same again changes nothing. */
+  /**
+   * `listener` is called after the file changed, appeared, was replaced or went. Adding the same again is free, and needed
+   * after the file went: then it watches for its return, if the folder is still there.
+   */
   add(path: string, listener: () => void): void;
   remove(path: string, listener: () => void): void;
   close(): Promise<void>;
@@ -17,6 +20,9 @@ const SECOND_LOOK_MS = 1_000;
 export function createFileWatch(onError: (error: unknown) => void): FileWatch {
   const listeners = new Map<string, Set<() => void>>();
   const timers = new Map<string, NodeJS.Timeout[]>();
+  /** Paths that chokidar knows of. It forgets a removed file when it watches others too. */
+  const watched = new Set<string>();
+  let closed = false;
   const watcher = watch([], { ignoreInitial: true });
 
   const stopTimers = (path: string): void => {
@@ -29,31 +35,31 @@ export function createFileWatch(onError: (error: unknown) => void): FileWatch {
   const onEvent = (event: string, path: string): void => {
     if (!listeners.has(path)) return;
     stopTimers(path);
-    const settled = setTimeout(() => {
-      // chokidar forgets a removed file when it watches others too: this watches for its return.
-      if (event === 'unlink') watcher.add(path);
-      tell(path);
-    }, SETTLE_MS);
-    timers.set(path, [settled, setTimeout(tell, SECOND_LOOK_MS, path)]);
+    if (event === 'unlink') watched.delete(path);
+    timers.set(path, [setTimeout(tell, SETTLE_MS, path), setTimeout(tell, SECOND_LOOK_MS, path)]);
   };
   watcher.on('all', onEvent);
   watcher.on('error', onError);
 
   return {
     add(path, listener) {
-      const known = listeners.get(path);
-      if (known === undefined) watcher.add(path);
-      listeners.set(path, (known ?? new Set()).add(listener));
+      // chokidar would open itself again.
+      if (closed) return;
+      listeners.set(path, (listeners.get(path) ?? new Set()).add(listener));
+      if (!watched.has(path)) watcher.add(path);
+      watched.add(path);
     },
     remove(path, listener) {
       const known = listeners.get(path);
       known?.delete(listener);
       if (known === undefined || known.size > 0) return;
       listeners.delete(path);
+      watched.delete(path);
       stopTimers(path);
       watcher.unwatch(path);
     },
     async close() {
+      closed = true;
       listeners.clear();
       for (const path of timers.keys()) stopTimers(path);
       await watcher.close();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { loadSettings, SettingsError, type Environment, type ProcessSettings } from './environment.ts';
 import { InstanceFileError, readInstanceFile } from './instance-file.ts';
-import { effectiveRecovery, readBlock, readEnvironment, type RecoveryLevels } from './precedence.ts';
+import { effectiveRecovery, readEnvironment, readRecoveryBlock, type RecoveryLevels } from './precedence.ts';
 import { recoveryShape } from './recovery.ts';
 
 /** The two levels that all projects share: the instance file's `recovery:` block and the environment. */
@@ -23,7 +23,7 @@ export function createInstanceLevels(settings: ProcessSettings, env: Environment
     const before = effectiveRecovery(levels);
     try {
       const file = settings.configFile === undefined ? {} : readInstanceFile(settings.configFile);
-      levels = { environment, file: readBlock(recoveryShape, file['recovery'], '').values };
+      levels = { environment, file: readRecoveryBlock(file['recovery'], '').values };
       warnings = reviewProcessSettings(settings, env, file);
     } catch (error) {
       if (!(error instanceof InstanceFileError)) throw error;

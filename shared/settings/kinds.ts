@@ -27,11 +27,11 @@ export const flag: Kind<boolean> = {
     return typeof value === 'string' ? isWord(ON_WORDS, value) : undefined;
   }),
   strict: z.boolean('must be true or false'),
-  show: (value) => (value ? '1' : '0'),
+  show: String,
   remark: (value) =>
     typeof value !== 'string' || isWord(ON_WORDS, value) || isWord(OFF_WORDS, value)
       ? undefined
-      : 'is read as off: only 1, true and yes are on',
+      : 'is read as off: it must be 1, true or yes to be on',
 };
 
 /** A non-negative integer up to `max`. */

@@ -9,6 +9,8 @@ export interface Fault {
   /** The field as its writer knows it: the variable, or the file and key. */
   where: string;
   message: string;
+  /** The value as it was found, cut; `undefined` for a secret. */
+  given: string | undefined;
   /** The value was ignored (true), or taken in a sense that was hardly meant (false). */
   ignored: boolean;
 }
@@ -37,7 +39,13 @@ export function readEnvironment<S extends SettingShape>(shape: S, env: Environme
 export function readBlock<S extends SettingShape>(shape: S, block: unknown, where: string): Level<SettingValues<S>> {
   if (block === undefined || block === null) return { values: {}, faults: [] };
   if (!isMap(block)) {
-    const fault = { key: '', where: where.replace(/\.$/, ''), message: 'must be a map of settings', ignored: true };
+    const fault = {
+      key: '',
+      where: where.replace(/\.$/, ''),
+      message: 'must be a map of settings',
+      given: undefined,
+      ignored: true,
+    };
     return { values: {}, faults: [fault] };
   }
   return readLevel(shape, (key) => ({ value: block[key], where: `${where}${key}` }));
@@ -48,9 +56,29 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fault in a sentence for the log. Never holds the value: it may be a secret in the wrong place. */
+/** {@link readBlock} for a `recovery:` block, where a key that is none of the five is most likely a slip of the pen. */
+export function readRecoveryBlock(block: unknown, where: string): Level<RecoverySettings> {
+  const level = readBlock(recoveryShape, block, where);
+  if (!isMap(block)) return level;
+  const strange = Object.keys(block).filter((key) => !Object.hasOwn(recoveryShape, key));
+  const faults = strange.map((key) => ({
+    key,
+    where: `${where}${key}`,
+    message: 'is no recovery setting',
+    given: undefined,
+    ignored: true,
+  }));
+  return { values: level.values, faults: [...level.faults, ...faults] };
+}
+
+/** What is wrong with the value, in words. */
+export function faultMessage({ message, given }: Fault): string {
+  return given === undefined ? message : `${message}, not ${given}`;
+}
+
+/** The fault in a sentence for the log. */
 export function faultText(fault: Fault): string {
-  return fault.ignored ? `${fault.where} ${fault.message}; the value is ignored` : `${fault.where} ${fault.message}`;
+  return `${fault.where} ${faultMessage(fault)}${fault.ignored ? '; it is ignored' : ''}`;
 }
 
 /** Merges levels field by field, the last that has a field wins; keeps where each value comes from. */
@@ -95,9 +123,9 @@ export function resolveRecovery(raw: { file?: unknown; environment?: Environment
   effective: EffectiveSettings;
   warnings: string[];
 } {
-  const file = readBlock(recoveryShape, raw.file, 'recovery.');
+  const file = readRecoveryBlock(raw.file, 'recovery.');
   const environment = readEnvironment(recoveryShape, raw.environment ?? {});
-  const project = readBlock(recoveryShape, raw.project, 'project.yaml: recovery.');
+  const project = readRecoveryBlock(raw.project, 'project.yaml: recovery.');
   return {
     effective: effectiveRecovery({ file: file.values, environment: environment.values, project: project.values }),
     warnings: [...file.faults, ...environment.faults, ...project.faults].map(faultText),
@@ -111,14 +139,20 @@ function readLevel<S extends SettingShape>(
   const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   for (const [key, schema] of Object.entries(shape)) {
-    const { variable, kind } = metaOf(schema);
+    const { variable, kind, secret } = metaOf(schema);
     const { value, where } = raw(key, variable);
     if (value === undefined || value === null) continue;
     const read = kind.schema.safeParse(value);
     if (read.success) values.set(key, read.data);
     const message = read.success ? kind.remark?.(value) : (read.error.issues[0]?.message ?? 'is not valid');
-    if (message !== undefined) faults.push({ key, where, message, ignored: !read.success });
+    if (message === undefined) continue;
+    faults.push({ key, where, message, given: secret === true ? undefined : shown(value), ignored: !read.success });
   }
   const given = keysOf(shape).filter((key) => values.has(key));
   return { values: recordFrom<Partial<SettingValues<S>>>(given, (key) => values.get(String(key))), faults };
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -127,6 +127,7 @@ async function look(deps: CacheDeps, entry: Entry, force: boolean): Promise<void
   Object.assign(entry, { state, mark, read: true });
   // A file that is still missing is watched through its folder, which must be there.
   if (state.exists) deps.watch.add(entry.path, entry.onFile);
+  else deps.watch.remove(entry.path, entry.onFile);
   deps.warned(before.warnings, state.warnings);
   if (!first && !isDeepStrictEqual(before.override, state.override)) deps.changed(entry.server.id, entry.slug);
 }

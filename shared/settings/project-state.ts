@@ -1,7 +1,7 @@
 import type { ChatServer } from './chat-servers.ts';
-import { faultText, readBlock } from './precedence.ts';
+import { faultText, readRecoveryBlock } from './precedence.ts';
 import { locateProject, markOf, readProjectFile, type FileRead } from './project-file.ts';
-import { recoveryShape, type RecoverySettings } from './recovery.ts';
+import type { RecoverySettings } from './recovery.ts';
 import { parseYamlMap, YamlFault } from './yaml-text.ts';
 
 /** What is known of one project. */
@@ -61,7 +61,7 @@ function parsed(read: FileRead, path: string, last: ProjectState): StateRead {
   // A file that is empty this very moment is most likely being written: truncated, and the text still to come.
   if (racy && read.text.trim() === '' && Object.keys(last.override).length > 0) return kept(last, undefined);
   try {
-    const block = readBlock(recoveryShape, parseYamlMap(read.text).value['recovery'], `${path}: recovery.`);
+    const block = readRecoveryBlock(parseYamlMap(read.text).value['recovery'], `${path}: recovery.`);
     return kept({ exists: true, override: block.values, warnings: block.faults.map(faultText) }, mark);
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;

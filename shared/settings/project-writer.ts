@@ -5,7 +5,8 @@ import { isMap } from './precedence.ts';
 import { locateProject, markOf, PROJECT_FILE, readProjectFile } from './project-file.ts';
 import { recoveryShape } from './recovery.ts';
 import { metaOf } from './setting.ts';
-import { editBlock, removeBlock, type BlockChange } from './yaml-edit.ts';
+import { editBlock, removeBlock } from './yaml-edit.ts';
+import type { BlockChange } from './yaml-splice.ts';
 import { YamlFault } from './yaml-text.ts';
 
 /** Writes projects' own settings. Writers of one file wait for each other, so that none is lost. */

@@ -79,6 +79,7 @@ export function createSettingsService(parts: SettingsServiceParts): SettingsServ
   const instance = createInstanceLevels(settings, env);
   warned(parts.alreadyWarned ?? [], instance.warnings());
   const reloadInstance = (): void => {
+    if (settings.configFile !== undefined) watch.add(settings.configFile, reloadInstance);
     const before = instance.warnings();
     const isChanged = instance.reload();
     warned(before, instance.warnings());
