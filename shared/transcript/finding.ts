@@ -57,6 +57,8 @@ export interface FindingFacts {
   lastHuman: HumanPrompt | undefined;
   /** Other ways in which a chat can be dead that a transcript shows; they never make a nudge by themselves. */
   observations: Observation[];
+  /** Whether the newest human prompt or the file's start was reached: only then is `nudgesSinceHuman` the whole count. */
+  historyComplete?: boolean;
 }
 
 /** Dead in a way that is not the hung signature; counted and shown, nothing more. */
@@ -188,6 +190,11 @@ export interface ReadContext {
   /** Labels by which a nudge is known, without brackets; the known ones of SPEC §5 are always included. */
   senderLabels: readonly string[];
   scanLimitBytes: number;
+  /**
+   * `whole`: read on to the newest human prompt, for a caller whose own record has no history. Otherwise what stands
+   * up to 32 KB before the deciding entry is looked at, and no more.
+   */
+  history?: 'near' | 'whole';
 }
 
 /**
@@ -202,5 +209,7 @@ export interface TranscriptSource {
 export interface TranscriptView {
   mark: FileMark;
   readAt(offset: number, length: number): Promise<Buffer>;
+  /** Whether the content is still at least as long as `mark` says; a source that cannot tell leaves it out. */
+  isIntact?(): Promise<boolean>;
   close(): Promise<void>;
 }
