@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { packageVersion } from './checkout.ts';
+import { registerDemo } from './demo/register.ts';
+import { registerStart } from './start/register.ts';
+
+/** Bad usage ends with 2, so that scripts can tell it from a failure (1). */
+const BAD_USAGE = 2;
+
+async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('chat-recovery')
+    .description('Brings hung Claude Code chats back.')
+    .version(packageVersion())
+    .showHelpAfterError('(add --help for the options)')
+    .exitOverride();
+  for (const register of [registerStart, registerDemo]) register(program);
+  await program.parseAsync([...argv]);
+}
+
+try {
+  await main(process.argv);
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Help and version are no failure.
+    process.exitCode = error.exitCode === 0 ? 0 : BAD_USAGE;
+  } else {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}
