@@ -11,9 +11,7 @@ export interface TranscriptRoot {
   ours: string;
 }
 
-const secrets = list('list', 'must be a list of secrets, each a text that is not blank', (item) =>
-  typeof item === 'string' && item.trim() !== '' ? item.trim() : undefined,
-);
+const secrets = list('list', 'must be a list of secrets, each plain text or whsec_ and base64', readSecret);
 const roots = list(
   'list',
   'must be a list of folders, each `path` or `theirs=ours` ({ theirs, ours } in YAML)',
@@ -86,6 +84,13 @@ function list<T>(name: string, message: string, readItem: (item: unknown) => T |
 function splitList(value: unknown): unknown[] {
   if (typeof value !== 'string') return [value];
   return value.split(',').filter((item) => item.trim() !== '');
+}
+
+/** An empty key would verify anybody's signature, so what decodes to nothing is none. */
+function readSecret(item: unknown): string | undefined {
+  if (typeof item !== 'string' || item.trim() === '') return undefined;
+  const secret = item.trim();
+  return !secret.startsWith('whsec_') || /^whsec_[\w+/-]{2,}={0,2}$/.test(secret) ? secret : undefined;
 }
 
 function readRoot(item: unknown): TranscriptRoot | undefined {

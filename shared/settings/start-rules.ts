@@ -59,9 +59,9 @@ function checkSecrets(servers: readonly ChatServer[]): StartProblem[] {
   const owners = new Map<string, ChatServer>();
   const problems = new Map<string, StartProblem>();
   for (const server of servers) {
-    for (const print of server.webhookSecrets.flatMap(fingerprints)) {
-      const owner = owners.get(print) ?? server;
-      owners.set(print, owner);
+    for (const key of server.webhookSecrets.map(keyOf)) {
+      const owner = owners.get(key) ?? server;
+      owners.set(key, owner);
       if (owner === server) continue;
       const message = `of chat servers ${owner.id} and ${server.id} share a secret: each needs its own`;
       problems.set(message, { field: 'webhookSecrets', message });
@@ -70,8 +70,8 @@ function checkSecrets(servers: readonly ChatServer[]): StartProblem[] {
   return [...problems.values()];
 }
 
-/** The key that a secret stands for, whichever way it is written: with or without `whsec_`, padded or not. */
-function fingerprints(secret: string): string[] {
-  const bare = secret.replace(/^whsec_/, '');
-  return [`text:${bare.replace(/=+$/, '')}`, `bytes:${Buffer.from(bare, 'base64').toString('base64')}`];
+/** The key that a secret stands for: `whsec_` and base64, or any other text as it is. */
+function keyOf(secret: string): string {
+  const base64 = /^whsec_(.*)$/.exec(secret)?.[1];
+  return (base64 === undefined ? Buffer.from(secret) : Buffer.from(base64, 'base64')).toString('hex');
 }

@@ -4,6 +4,8 @@ import { isMap } from './precedence.ts';
 import { applySplices, changeSplices, pairOf, wholeLines, type BlockChange } from './yaml-splice.ts';
 import { parseYamlMap } from './yaml-text.ts';
 
+const BYTE_ORDER_MARK = '\uFEFF';
+
 /**
  * Sets fields in one top-level block of a YAML text. Everything else stays byte for byte, comments and layout included: only
  * the values' own characters change, and lines come and go. Where the text is laid out in a way that this cannot do (flow
@@ -11,6 +13,8 @@ import { parseYamlMap } from './yaml-text.ts';
  * Throws {@link YamlFault} on a text that is no YAML map.
  */
 export function editBlock(text: string, block: string, change: BlockChange): string {
+  // The parser drops a byte-order mark, and would shift every place by one.
+  if (text.startsWith(BYTE_ORDER_MARK)) return BYTE_ORDER_MARK + editBlock(text.slice(1), block, change);
   const parsed = parseYamlMap(text);
   const before = parsed.value[block];
   const after = applied(isMap(before) ? before : {}, change);
@@ -19,12 +23,13 @@ export function editBlock(text: string, block: string, change: BlockChange): str
   const top: unknown = parsed.document.contents;
   return firstThatReads(wanted, block, [
     () => applySplices(text, changeSplices(text, isYamlMap(top) ? top : undefined, block, change)),
-    () => rewritten(text, block, (map) => setFields(map, block, change)),
+    () => rewritten(text, block, (map) => setFields(map, block, change, after)),
   ]);
 }
 
 /** Removes a top-level block; the rest stays as in {@link editBlock}. A text that would be empty becomes an empty map. */
 export function removeBlock(text: string, block: string): string {
+  if (text.startsWith(BYTE_ORDER_MARK)) return BYTE_ORDER_MARK + removeBlock(text.slice(1), block);
   const parsed = parseYamlMap(text);
   const top: unknown = parsed.document.contents;
   const pair = isYamlMap(top) ? pairOf(top, block) : undefined;
@@ -74,11 +79,12 @@ function rewritten(text: string, block: string, edit: (map: YAMLMap) => void): s
   return document.toString({ lineWidth: 0 });
 }
 
-function setFields(top: YAMLMap, block: string, change: BlockChange): void {
+/** `after`: the whole block, for one that is not a map of its own yet. */
+function setFields(top: YAMLMap, block: string, change: BlockChange, after: Record<string, unknown>): void {
   if (top.items.length === 0) top.flow = false;
   const before: unknown = top.get(block, true);
   if (!isYamlMap(before)) {
-    top.set(block, applied({}, change));
+    top.set(block, after);
     return;
   }
   for (const [key, value] of Object.entries(change)) {
