@@ -5,7 +5,7 @@ import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
 import { checkRedis } from '#shared/platform/redis-check.js';
-import { closeRedis, createRedis } from '#shared/platform/redis.js';
+import { closeRedis, createRedis, untilReady } from '#shared/platform/redis.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
@@ -40,6 +40,8 @@ export interface Watcher {
   app: Express;
   store: SessionStore;
   transcripts: Transcripts;
+  /** Waits for the first connection to Redis, so that a start is not greeted with 503; `false`: it is not there (yet). */
+  connected(timeoutMs: number): Promise<boolean>;
   /** Starts catch-up and sweep; call it once. Redis need not be there. */
   start(): Background;
   /** `/readyz` says no from now on. */
@@ -69,6 +71,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     ...(tuning.openFile === undefined ? {} : { open: tuning.openFile }),
   });
   const transcripts = createTranscripts(core, files);
+  redis.onReady(() => transcripts.retryNow());
   const drivers = settings.chatServers.map((server) => ({
     serverId: server.id,
     driver: createDriver(server, settings.sessionApiTimeoutMs),
@@ -97,6 +100,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     app,
     store: redis.store,
     transcripts,
+    connected: redis.connected,
     start() {
       background ??= startBackground(
         { core, transcripts, published },
@@ -152,6 +156,8 @@ function connect({ settings, logger }: BuildOptions) {
   return {
     queue,
     store,
+    onReady: (listener: () => void) => client.on('ready', listener),
+    connected: (timeoutMs: number) => untilReady(client, timeoutMs),
     ping: () => client.ping(),
     warnings: () => findings,
     withdraw: async (jobId: string) =>

@@ -2,62 +2,59 @@ import { z } from 'zod';
 import { Problem } from '#shared/platform/problem.js';
 import { reasonText } from './session-view.ts';
 
-/** What a worker returns for a `continue` job. */
-export const continueResultSchema = z.object({
-  /** `accepted`, `unknown`, `would-nudge` (dry run): carried out; anything else carries its reason. */
-  outcome: z.string(),
-  reason: z.string().optional(),
-  attemptId: z.string().optional(),
-  turnId: z.string().optional(),
-  detail: z.string().optional(),
-});
+const refused = z.object({ reason: z.string() });
 
-/** Reasons that say *not now*: something moves the chat, or is about to. */
-const BUSY: ReadonlySet<string> = new Set([
-  'turn-running',
-  'queued-follow-up',
-  'waiting',
-  'attempt-under-way',
-  'verdict-busy',
-  'deferred-too-long',
-  'superseded',
-  'budget-hour',
-  'budget-concurrent',
-  'debounce',
+/** What a worker returns for a `continue` job; it may be of another version, so its answer is checked like any other's. */
+const continueResultSchema = z.discriminatedUnion('result', [
+  z.object({ result: z.literal('nudged'), attemptId: z.string(), turnId: z.string().optional() }),
+  z.object({ result: z.literal('unconfirmed'), attemptId: z.string().optional(), detail: z.string() }),
+  refused.extend({ result: z.enum(['busy', 'not_hung', 'surface_off', 'unknown', 'gone']) }),
+  z.object({ result: z.literal('unavailable'), part: z.string(), detail: z.string() }),
 ]);
-/** Reasons that lie with the session API. */
-const API: ReadonlySet<string> = new Set(['api-unreachable', 'api-rate-limited', 'api-refused', 'session-gone']);
-/** Outcomes with which something was done. */
-const DONE: ReadonlySet<string> = new Set(['accepted', 'nudged', 'unknown', 'would-nudge', 'dry-run']);
+type Refused = { result: 'busy' | 'not_hung' | 'surface_off' | 'unknown' | 'gone'; reason: string };
 
-/** The body of the 200, or the {@link Problem} that the worker's answer stands for. */
-export function answerOf(result: unknown): object {
-  const parsed = continueResultSchema.safeParse(result);
-  if (!parsed.success) {
-    throw new Problem({
-      status: 502,
-      code: 'worker_failed',
-      detail: 'The worker answered in a way that is not understood here; it may be of another version.',
-      extra: { part: 'worker' },
-    });
-  }
-  const { outcome, reason } = parsed.data;
-  if (DONE.has(outcome)) return { ...parsed.data, reasonText: reasonText(reason) };
-  throw refusal(reason ?? outcome, parsed.data.detail);
+/** Body of the 200. */
+export interface ContinueAnswer {
+  /** `unconfirmed`: the call may have arrived and is not repeated. */
+  outcome: 'nudged' | 'unconfirmed';
+  attemptId: string | null;
+  turnId: string | null;
+  detail: string | null;
 }
 
-function refusal(reason: string, detail: string | undefined): Problem {
-  const words = reasonText(reason) ?? reason;
-  const extra = { reason, ...(detail === undefined ? {} : { workerDetail: detail }) };
-  if (reason === 'surface-off') return new Problem({ status: 403, code: 'surface_off', detail: words, extra });
-  if (BUSY.has(reason)) return new Problem({ status: 409, code: 'busy', detail: words, extra });
-  if (API.has(reason)) {
-    return new Problem({
-      status: 502,
-      code: reason.replaceAll('-', '_'),
-      detail: words,
-      extra: { ...extra, part: 'session-api' },
-    });
+/** What became of a Continue, or the {@link Problem} that the worker's answer stands for. */
+export function answerOf(result: unknown): ContinueAnswer {
+  const parsed = continueResultSchema.safeParse(result);
+  if (!parsed.success) {
+    throw unavailable('worker', 'The worker answered in a way that is not understood here; is it of another version?');
   }
-  return new Problem({ status: 409, code: 'not_hung', detail: words, extra });
+  const { data } = parsed;
+  switch (data.result) {
+    case 'nudged':
+      return { outcome: 'nudged', attemptId: data.attemptId, turnId: data.turnId ?? null, detail: null };
+    case 'unconfirmed':
+      return { outcome: 'unconfirmed', attemptId: data.attemptId ?? null, turnId: null, detail: data.detail };
+    case 'unavailable':
+      throw unavailable(data.part, `The ${data.part} failed: ${data.detail}.`);
+    default:
+      throw refusal(data);
+  }
+}
+
+function unavailable(part: string, detail: string): Problem {
+  const code = `${part.replaceAll('-', '_')}_failed`;
+  return new Problem({ status: 502, code, detail, extra: { part } });
+}
+
+/** Status and code of each refusal: a session that is gone has nothing to continue. */
+const REFUSALS = {
+  busy: { status: 409, code: 'busy' },
+  not_hung: { status: 409, code: 'not_hung' },
+  gone: { status: 409, code: 'not_hung' },
+  surface_off: { status: 403, code: 'surface_off' },
+  unknown: { status: 404, code: 'session_unknown' },
+} as const satisfies Record<Refused['result'], { status: number; code: string }>;
+
+function refusal({ result, reason }: Refused): Problem {
+  return new Problem({ ...REFUSALS[result], detail: reasonText(reason) ?? reason, extra: { reason } });
 }

@@ -24,6 +24,13 @@ export const answerSchema = z.object({
   duplicate: z.literal(true).optional(),
 });
 
+export const continueSchema = z.object({
+  outcome: z.enum(['nudged', 'unconfirmed']),
+  attemptId: text.nullable(),
+  turnId: text.nullable(),
+  detail: text.nullable(),
+});
+
 const recoveryValues = z.object({
   surfaceKilledTask: z.boolean(),
   autoReDrive: z.boolean(),

@@ -4,6 +4,7 @@ import { lifecycleEventSchema } from '#shared/session/events.js';
 import { recoverySchema } from '#shared/settings/recovery.js';
 import {
   answerSchema,
+  continueSchema,
   effectiveSchema,
   pageSchema,
   problemSchema,
@@ -137,7 +138,7 @@ function sessionRoutes(): RouteConfig[] {
       ...ADMIN,
       request: { params: sessionParams },
       responses: {
-        200: json('What became of it.', z.object({ outcome: z.string(), turnId: z.string().optional() })),
+        200: json('What became of it.', continueSchema),
         403: problem('`surface_off`: showing killed tasks is off for the project.'),
         409: problem('`busy` or `not_hung`; `reason` says why.'),
         502: problem('`part` failed: `session-api` or `worker`.'),

@@ -20,6 +20,8 @@ export interface Transcripts {
   lookIfChanged(session: WatchedSession, why: LookWhy): Promise<void>;
   /** Looks that failed or whose file was not there are tried again; to be called about every second. */
   tick(): void;
+  /** Redis is back: everything that is owed is tried at once. */
+  retryNow(): void;
   counts(): { sessions: number; files: number; owed: number };
   close(): Promise<void>;
 }
@@ -181,6 +183,10 @@ export function createTranscripts(core: WatcherCore, files: FileWatch): Transcri
     arm,
     end,
     tick,
+    retryNow() {
+      for (const entry of owedEntries) if (entry.owed !== undefined) entry.owed.atMs = 0;
+      tick();
+    },
     advance(sessionId, generation) {
       const session = entries.get(sessionId)?.session;
       if (session === undefined || generation < session.generation) return;

@@ -1,0 +1,14 @@
+import { confine, defaultPath, locate } from '#shared/transcript/locate.js';
+import { localFiles } from '#shared/transcript/source.js';
+import { readFinding } from '#shared/transcript/tail.js';
+import type { TranscriptReader } from './ports.ts';
+
+/** Transcripts as local files. */
+export function localReader(): TranscriptReader {
+  return {
+    read: (path, context) => readFinding(localFiles, path, context),
+    confine: (server, theirs) => confine(theirs, server.transcriptRoots),
+    defaultPath: (server, cwd, sessionId) => defaultPath(server.claudeHome, cwd, sessionId),
+    locate: (server, sessionId) => locate(sessionId, server.transcriptRoots),
+  };
+}

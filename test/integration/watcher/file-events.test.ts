@@ -1,0 +1,240 @@
+import { EventEmitter } from 'node:events';
+import { appendFile, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FSWatcher } from 'chokidar';
+import { eventually } from '../../support/events.ts';
+import { Chat, lines } from './chat.ts';
+import { describe, expect, sessionWhen, test, turnEnded, vi, type RunningWatcher } from './harness.ts';
+
+/** An armed chat whose file is watched and was looked at. No sweep comes to help. */
+async function armed(watcher: RunningWatcher, chat: Chat, data: Record<string, unknown> = {}): Promise<void> {
+  await watcher.background.caughtUp;
+  expect((await watcher.deliver(turnEnded(chat, data))).status).toBe(202);
+  await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark !== undefined, { what: 'the first look' });
+}
+
+const killed = (session: { state: string }) => session.state === 'killed';
+
+describe('file events', () => {
+  test('a kill is surfaced as soon as it is in the file, and its evaluation is planned a debounce later', async ({
+    start,
+    folders,
+    redis,
+  }) => {
+    const watcher = await start({ env: { PADDOCK_RECOVERY_AUTODRIVE: '1', PADDOCK_RECOVERY_DEBOUNCE_MS: '7000' } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+
+    await chat.kill();
+
+    const session = await sessionWhen(watcher, chat, killed);
+    expect(session.notice?.tasks).toMatchObject([{ id: 'b1' }]);
+    const record = await watcher.store.find(chat.sessionId);
+    const jobs = await eventually(async () => {
+      const found = await planned(redis, 'notice');
+      return found.length > 0 ? found : undefined;
+    });
+    expect(jobs).toHaveLength(1);
+    expect(jobs[0]?.dueMs).toBe((record?.notice?.seenMs ?? 0) + 7_000);
+    expect(jobs[0]?.data).toMatchObject({ sessionId: chat.sessionId, generation: 1, noticeId: record?.notice?.id });
+  });
+
+  test('with automatic recovery off the kill is surfaced and nothing is planned', async ({ start, folders, redis }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+    expect(await planned(redis, 'notice')).toEqual([]);
+  });
+
+  test('a kill that was in the file before the turn end arrived is found (claude-code#87948)', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await chat.kill();
+    await armed(watcher, chat);
+    await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a limbo time-out is planned once for a notice', async ({ start, folders, redis }) => {
+    const watcher = await start({ env: { PADDOCK_RECOVERY_LIMBO_MS: '60000' } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+    await chat.bookkeeping();
+    const record = await watcher.store.find(chat.sessionId);
+    const jobs = await eventually(async () => {
+      const found = await allJobs(redis);
+      return found.some((job) => job.name === 'limbo') ? found : undefined;
+    });
+    const limbo = jobs.filter((job) => job.name === 'limbo');
+    expect(limbo).toHaveLength(1);
+    expect(limbo[0]?.dueMs).toBe((record?.notice?.firstSeenMs ?? 0) + 60_000);
+  });
+
+  test('a reply clears the notice', async ({ start, folders }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+    await chat.nudgeAndReply();
+    const session = await sessionWhen(watcher, chat, (body) => body.state === 'watching');
+    expect(session.notice).toBeNull();
+    expect(session.trail.map((line) => line.kind)).toEqual(['turn-ended', 'killed-task', 'cleared']);
+  });
+
+  test('changes that mean nothing ask nothing of Redis', async ({ start, folders }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const spies = (['find', 'noticed', 'cleared', 'show', 'note', 'publishSettings', 'now'] as const).map((name) =>
+      vi.spyOn(watcher.store, name),
+    );
+    for (let round = 0; round < 5; round += 1) {
+      const before = watcher.transcripts.get(chat.sessionId)?.mark?.size ?? 0;
+      await chat.bookkeeping();
+      await eventually(() => (watcher.transcripts.get(chat.sessionId)?.mark?.size ?? 0) > before);
+    }
+    expect(spies.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  test('a kill written within the 50 ms in which chokidar drops events is seen all the same', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
+    for (let round = 0; round < 5; round += 1) {
+      const chat = new Chat(folders.transcripts);
+      await chat.begin();
+      await armed(watcher, chat);
+      await chat.bookkeeping();
+      await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark !== undefined);
+      await chat.kill();
+      await sessionWhen(watcher, chat, killed);
+    }
+  });
+
+  test('a file replaced by rename goes on being watched', async ({ start, folders }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const inode = watcher.transcripts.get(chat.sessionId)?.mark?.ino;
+    await chat.replaceByRename(await readFile(chat.path, 'utf8'));
+    await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark?.ino !== inode, { what: 'the new file' });
+    await chat.bookkeeping();
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a file that does not exist yet is watched once it does', async ({ start, folders }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts, 'new-project');
+    await watcher.background.caughtUp;
+    await mkdir(join(folders.transcripts, 'new-project'));
+    expect((await watcher.deliver(turnEnded(chat))).status).toBe(202);
+    await eventually(() => watcher.transcripts.counts().owed === 1);
+    await chat.begin();
+    await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark !== undefined, { what: 'the first look' });
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a directory that is a symbolic link inside the roots', async ({ start, folders }) => {
+    const watcher = await start();
+    const chat = new Chat(join(folders.transcripts), 'real');
+    await chat.begin();
+    await symlink(join(folders.transcripts, 'real'), join(folders.transcripts, 'linked'));
+    await armed(watcher, chat, { transcriptPath: join(folders.transcripts, 'linked', `${chat.sessionId}.jsonl`) });
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+    expect((await watcher.store.find(chat.sessionId))?.path).toBe(chat.path);
+  });
+
+  test('a vanished file is shown as missing, once, and is taken up again when it is back', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const content = await readFile(chat.path, 'utf8');
+    await rm(chat.path);
+    await sessionWhen(watcher, chat, (body) => body.state === 'transcript-missing');
+    await appendFile(chat.path, content + lines(chat.killed('b1')));
+    const session = await sessionWhen(watcher, chat, killed);
+    expect(session.trail.filter((line) => line.kind === 'transcript-missing')).toHaveLength(1);
+  });
+
+  test('the end of a watch takes its file watch with it', async ({ start, folders }) => {
+    const watcher = await start();
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    expect(watcher.transcripts.counts()).toEqual({ sessions: 1, files: 1, owed: 0 });
+    expect((await watcher.call(`/v1/sessions/${chat.sessionId}/watch`, { method: 'DELETE' })).status).toBe(204);
+    expect(watcher.transcripts.counts()).toEqual({ sessions: 0, files: 0, owed: 0 });
+  });
+
+  test('out of inotify watches: counted, and the sweep sees the kill instead', async ({ start, folders, redis }) => {
+    const failing = (): FSWatcher => {
+      const watcher = Object.assign(new EventEmitter(), { close: () => Promise.resolve() });
+      const error = Object.assign(new Error('System limit for number of file watchers reached'), { code: 'ENOSPC' });
+      setImmediate(() => watcher.emit('error', error));
+      return watcher as unknown as FSWatcher;
+    };
+    const watcher = await start({ tuning: { openFile: failing } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await watcher.background.caughtUp;
+    await watcher.deliver(turnEnded(chat));
+    await eventually(() => watcher.transcripts.counts().files === 0);
+    await chat.kill();
+    // The next step is due now.
+    await redis.client.zadd(`{${redis.tag}}:armed`, 0, chat.sessionId);
+    await sessionWhen(watcher, chat, killed);
+    expect(await watcher.metrics.registry.metrics()).toContain('file_watch_errors_total{code="ENOSPC"} 1');
+  });
+});
+
+interface Job {
+  id: string;
+  name: string;
+  dueMs: number;
+  data: Record<string, unknown>;
+}
+
+async function allJobs({ client, tag }: { client: import('ioredis').Redis; tag: string }): Promise<Job[]> {
+  const queue = `{${tag}}:recovery`;
+  const ids = [
+    ...(await client.zrange(`${queue}:delayed`, '0', '-1')),
+    ...(await client.lrange(`${queue}:wait`, 0, -1)),
+  ];
+  return Promise.all(
+    ids.map(async (id) => {
+      const job = await client.hgetall(`${queue}:${id}`);
+      return {
+        id,
+        name: job['name'] ?? '',
+        dueMs: Number(job['timestamp']) + Number(job['delay']),
+        data: JSON.parse(job['data'] ?? '{}') as Record<string, unknown>,
+      };
+    }),
+  );
+}
+
+async function planned(redis: Parameters<typeof allJobs>[0], why: string): Promise<Job[]> {
+  return (await allJobs(redis)).filter((job) => job.data['why'] === why);
+}
