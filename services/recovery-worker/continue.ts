@@ -8,7 +8,7 @@ import { judge } from '#shared/transcript/signature.js';
 import { decideStatus } from './decide.ts';
 import { nudge, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { readTranscript } from './reading.ts';
+import { knowledgeOf, readTranscript } from './reading.ts';
 
 /** What a press on Continue came to; the watcher makes an HTTP answer of it. */
 export type ContinueResult =
@@ -29,11 +29,7 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
     return { result: 'unavailable', part: 'watcher', detail: 'no settings are published yet' };
   if (!settings.values.surfaceKilledTask) return { result: 'surface_off', reason: 'surface-off' };
 
-  const outcome = await readTranscript(
-    parts,
-    { ...job, path: record.path ?? job.path },
-    new Set(record.answeredTaskIds),
-  );
+  const outcome = await readTranscript(parts, { ...job, path: record.path ?? job.path }, knowledgeOf(record));
   if (outcome.kind !== 'read') return { result: 'unavailable', part: 'transcript', detail: outcome.kind };
   const noticeId = await standingNotice(parts, record, outcome.finding);
   if (typeof noticeId !== 'string') return noticeId;

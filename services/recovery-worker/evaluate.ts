@@ -11,7 +11,7 @@ import { carryOut, later, type Case } from './hold.ts';
 import { again, done, type Next } from './next.ts';
 import { nudge, unreachable, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { isAnsweredBefore, readTranscript } from './reading.ts';
+import { knowledgeOf, mustReadAgain, readTranscript } from './reading.ts';
 import { settled, unread } from './settled.ts';
 
 type Job = JobData<'evaluate'>;
@@ -37,10 +37,8 @@ export async function evaluate(parts: WorkerParts, job: Job, run: Run): Promise<
   if (first.kind !== 'read') return unread(parts, context.record, first);
 
   const { record } = context;
-  const known = new Set(record.answeredTaskIds);
-  const outcome = isAnsweredBefore(first.finding, record.answeredTaskIds)
-    ? await readTranscript(parts, job, known)
-    : first;
+  const knowledge = knowledgeOf(record);
+  const outcome = mustReadAgain(first.finding, knowledge) ? await readTranscript(parts, job, knowledge) : first;
   if (outcome.kind !== 'read') return unread(parts, record, outcome);
   if (outcome.finding.kind === 'settled') return settled(parts, record, outcome.finding);
   return pending(parts, { job, run, finding: outcome.finding, context, record });

@@ -1,5 +1,6 @@
 import { readFinding } from '#shared/transcript/tail.js';
 import type { Finding, ReadOutcome } from '#shared/transcript/finding.js';
+import type { SessionRecord } from '#shared/session/record.js';
 import type { WorkerParts } from './parts.ts';
 
 /** What a job reads. */
@@ -9,18 +10,27 @@ export interface ReadWork {
   path: string;
 }
 
+/** What the session's record adds to a read. */
+export interface ReadKnowledge {
+  answeredTaskIds: ReadonlySet<string>;
+  /** `whole`: the record has no counter of its own, so the nudges since the last human prompt are to be counted. */
+  history: 'near' | 'whole';
+}
+
+const NOTHING_KNOWN: ReadKnowledge = { answeredTaskIds: new Set(), history: 'near' };
+
 /** Reads the session's transcript; where the file has moved, looks its id up again under the allowed roots, once. */
 export async function readTranscript(
   parts: WorkerParts,
   work: ReadWork,
-  answeredTaskIds: ReadonlySet<string> = new Set(),
+  knowledge: ReadKnowledge = NOTHING_KNOWN,
 ): Promise<ReadOutcome> {
   const read = (path: string) =>
     readFinding(parts.transcripts, path, {
       sessionId: work.sessionId,
-      answeredTaskIds,
       senderLabels: [parts.settings.nudgeLabel],
       scanLimitBytes: parts.settings.scanLimitBytes,
+      ...knowledge,
     });
   const outcome = await read(work.path);
   if (outcome.kind !== 'missing') return outcome;
@@ -28,7 +38,13 @@ export async function readTranscript(
   return moved === undefined || moved === work.path ? outcome : read(moved);
 }
 
-/** True where the record knows a task of this finding as answered: then the file is to be read again with that knowledge. */
-export function isAnsweredBefore(finding: Finding, answered: readonly string[]): boolean {
-  return answered.length > 0 && finding.tasks.some((task) => answered.includes(task.id));
+/** What a record knows that changes how its transcript reads. */
+export function knowledgeOf({ answeredTaskIds, tries }: SessionRecord): ReadKnowledge {
+  return { answeredTaskIds: new Set(answeredTaskIds), history: tries === undefined ? 'whole' : 'near' };
+}
+
+/** Whether a first read without that knowledge has to be done again with it. */
+export function mustReadAgain(finding: Finding, { answeredTaskIds, history }: ReadKnowledge): boolean {
+  if (finding.kind === 'pending' && history === 'whole') return true;
+  return finding.tasks.some((task) => answeredTaskIds.has(task.id));
 }
