@@ -5,6 +5,7 @@ import type { FSWatcher } from 'chokidar';
 import { eventually } from '../../support/events.ts';
 import { Chat, lines } from './chat.ts';
 import { describe, expect, sessionWhen, test, turnEnded, vi, type RunningWatcher } from './harness.ts';
+import { evaluations, waitingJobs } from './queue-jobs.ts';
 
 /** An armed chat whose file is watched and was looked at. No sweep comes to help. */
 async function armed(watcher: RunningWatcher, chat: Chat, data: Record<string, unknown> = {}): Promise<void> {
@@ -32,7 +33,7 @@ describe('file events', () => {
     expect(session.notice?.tasks).toMatchObject([{ id: 'b1' }]);
     const record = await watcher.store.find(chat.sessionId);
     const jobs = await eventually(async () => {
-      const found = await planned(redis, 'notice');
+      const found = await evaluations(redis, 'notice');
       return found.length > 0 ? found : undefined;
     });
     expect(jobs).toHaveLength(1);
@@ -47,7 +48,7 @@ describe('file events', () => {
     await armed(watcher, chat);
     await chat.kill();
     await sessionWhen(watcher, chat, killed);
-    expect(await planned(redis, 'notice')).toEqual([]);
+    expect(await evaluations(redis, 'notice')).toEqual([]);
   });
 
   test('a kill that was in the file before the turn end arrived is found (claude-code#87948)', async ({
@@ -72,7 +73,7 @@ describe('file events', () => {
     await chat.bookkeeping();
     const record = await watcher.store.find(chat.sessionId);
     const jobs = await eventually(async () => {
-      const found = await allJobs(redis);
+      const found = await waitingJobs(redis);
       return found.some((job) => job.name === 'limbo') ? found : undefined;
     });
     const limbo = jobs.filter((job) => job.name === 'limbo');
@@ -208,33 +209,3 @@ describe('file events', () => {
     expect(await watcher.metrics.registry.metrics()).toContain('file_watch_errors_total{code="ENOSPC"} 1');
   });
 });
-
-interface Job {
-  id: string;
-  name: string;
-  dueMs: number;
-  data: Record<string, unknown>;
-}
-
-async function allJobs({ client, tag }: { client: import('ioredis').Redis; tag: string }): Promise<Job[]> {
-  const queue = `{${tag}}:recovery`;
-  const ids = [
-    ...(await client.zrange(`${queue}:delayed`, '0', '-1')),
-    ...(await client.lrange(`${queue}:wait`, 0, -1)),
-  ];
-  return Promise.all(
-    ids.map(async (id) => {
-      const job = await client.hgetall(`${queue}:${id}`);
-      return {
-        id,
-        name: job['name'] ?? '',
-        dueMs: Number(job['timestamp']) + Number(job['delay']),
-        data: JSON.parse(job['data'] ?? '{}') as Record<string, unknown>,
-      };
-    }),
-  );
-}
-
-async function planned(redis: Parameters<typeof allJobs>[0], why: string): Promise<Job[]> {
-  return (await allJobs(redis)).filter((job) => job.data['why'] === why);
-}

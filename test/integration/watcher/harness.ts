@@ -11,7 +11,7 @@ import { createSettingsService } from '#shared/settings/service.js';
 import { buildWatcher, type BuildOptions } from '../../../services/watcher/build.ts';
 import { eventually } from '../../support/events.ts';
 import { test as redisTest } from '../../support/redis.ts';
-import { standInReader } from './stand-in-reader.ts';
+import { localReader } from '../../../services/watcher/reader.ts';
 
 export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
 
@@ -73,7 +73,7 @@ export async function startWatcher(folders: Folders, setup: WatcherSetup & { red
   const watcher = buildWatcher({
     settings,
     recovery,
-    reader: standInReader(),
+    reader: localReader(),
     logger,
     metrics,
     warnings,
