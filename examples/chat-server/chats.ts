@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageRequest } from '../../shared/session-api/contract.ts';
+import { defaultPath } from '../../shared/transcript/locate.ts';
 import { Chat, type ChatParts } from './chat.ts';
 import { ChatRecords } from './chat-record.ts';
 import { busySession, goneSession, unknownSession } from './errors.ts';
 import type { Happenings } from './happenings.ts';
 import { IdempotencyStore, type RememberedMessage } from './idempotency.ts';
 import type { ChatRuntime } from './runtime.ts';
-import { encodeCwd } from './transcript-writer.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface ChatsParts {
@@ -65,7 +65,7 @@ export class Chats {
     mkdirSync(folder, { recursive: true });
     // Claude Code names the transcript's folder after the real path.
     const cwd = realpathSync(folder);
-    const transcriptPath = join(this.#parts.dataDir, 'claude-home', 'projects', encodeCwd(cwd), `${sessionId}.jsonl`);
+    const transcriptPath = defaultPath(join(this.#parts.dataDir, 'claude-home'), cwd, sessionId);
     const place = { sessionId, project, cwd, transcriptPath, timings, ...(script === undefined ? {} : { script }) };
     const chat = new Chat({ ...place, hadTurn: false, turns: [], waiting: false }, this.#chatParts);
     await chat.open();
