@@ -41,7 +41,6 @@ export function startWorker({ connection, tag, concurrency, parts }: WorkerOptio
       lockDuration: 10_000,
       stalledInterval: 5_000,
       maxStalledCount: 100,
-      skipVersionCheck: true,
     },
   );
   // A lost lock does not stop a job by itself: cut its call off, another worker may have it by now.

@@ -69,7 +69,7 @@ export interface QueueOptions {
 /** Makes the queue's producer side. Closes what it made, never the clients that it was given. */
 export function createRecoveryQueue({ connection, answers, tag, deadlineMs, onError }: QueueOptions): RecoveryQueue {
   const prefix = queuePrefix(tag);
-  const bull = new Queue(QUEUE_NAME, { connection, prefix, skipVersionCheck: true });
+  const bull = new Queue(QUEUE_NAME, { connection, prefix });
   bull.on('error', onError);
   let events: QueueEvents | undefined;
   const listen = (): QueueEvents => {
