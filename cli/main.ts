@@ -2,6 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from './checkout.ts';
 import { registerDemo } from './demo/register.ts';
+import { registerExplain } from './explain.ts';
+import { registerScan } from './scan.ts';
 import { registerStart } from './start/register.ts';
 
 /** Bad usage ends with 2, so that scripts can tell it from a failure (1). */
@@ -13,7 +15,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion())
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
-  for (const register of [registerStart, registerDemo]) register(program);
+  for (const register of [registerStart, registerDemo, registerExplain, registerScan]) register(program);
   await program.parseAsync([...argv]);
 }
 

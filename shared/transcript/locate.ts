@@ -98,7 +98,8 @@ const unresolvable = (error: unknown): undefined => {
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** A session id is a UUID; nothing else is ever looked for as a file name. */
+export const SESSION_ID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Bounds of a search: deep enough for `projects/<slug>/`, and for a project's own folder below a root. */
 const MAX_DEPTH = 4;
 const MAX_DIRECTORIES = 20_000;
@@ -109,7 +110,7 @@ const SKIPPED: ReadonlySet<string> = new Set(['subagents', 'node_modules', '.git
  * Bounded in depth and in directories, and only by name: no file is opened.
  */
 export const locate = async (sessionId: string, roots: readonly TranscriptRoot[]): Promise<string | undefined> => {
-  if (!SESSION_ID.test(sessionId)) return undefined;
+  if (!SESSION_ID_PATTERN.test(sessionId)) return undefined;
   const found: { path: string; mtimeMs: number }[] = [];
   const seen = new Set<string>();
   let level = roots.map(({ ours }) => resolve(ours));

@@ -260,7 +260,9 @@ const onToolResult = (state: ChatState, entry: EntryOf<'tool-result'>): void => 
     else launched.started = true;
   }
   for (const { toolUseId, taskId, byWords } of entry.launches) {
-    if (!byWords || state.launched.has(toolUseId ?? '')) launch(state, entry, toolUseId, taskId);
+    if (byWords && !state.launched.has(toolUseId ?? '')) continue;
+    launch(state, entry, toolUseId, taskId);
+    if (!state.launches.has(taskId)) state.launches.set(taskId, entry);
   }
 };
 
