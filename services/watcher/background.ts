@@ -1,121 +1,123 @@
 import { catchUp } from './catch-up.ts';
+import type { Log } from './ports.ts';
 import { isRedisAway } from './redis-away.ts';
-import { settingsChanged } from './settings-change.ts';
+import { settingsChanged, type Change } from './settings-change.ts';
 import { sweepOnce, type SweepParts } from './sweep.ts';
 
 /** What the watcher does without being asked: catch-up, sweep, looks that are owed, changed settings. */
 export interface Background {
   /** Resolves once the catch-up of this start has been done (tests wait for it). */
   readonly caughtUp: Promise<void>;
-  /** Sweeps now instead of at the next tick. */
+  /** Does a whole round now instead of at the next tick, after the one that may be under way. */
   sweepNow(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A due step is found at most so much late; one cheap call each. */
-const SWEEP_EVERY_MS = 1_000;
-/** How often armed sessions are counted for the metric. */
-const COUNT_EVERY_MS = 15_000;
-
 export interface BackgroundOptions {
+  /** A due step is found at most so much late; one cheap call each. 1 s. */
   sweepEveryMs?: number;
   /** Told the number of armed sessions now and then. */
   onArmed?: (count: number) => void;
 }
 
-export function startBackground(parts: SweepParts, options: BackgroundOptions = {}): Background {
-  const { core, transcripts } = parts;
-  const stopping = new AbortController();
-  const work = new Set<Promise<void>>();
-  let sweeping: Promise<void> | undefined;
-  let caughtUp = false;
-  let countedAtMs = -Infinity;
-  let markCaughtUp = (): void => undefined;
-  const caughtUpOnce = new Promise<void>((resolve) => {
-    markCaughtUp = resolve;
-  });
+/** How often armed sessions are counted for the metric: the count costs a call per known session. */
+const COUNT_EVERY_MS = 60_000;
 
-  /** Runs one part; a failure is counted and left to the next tick. `true`: it went through. */
+export function startBackground(parts: SweepParts, options: BackgroundOptions = {}): Background {
+  const stopping = new AbortController();
+  const caughtUp = once((): void => undefined);
+  const changes: Change[] = [];
+  const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.((await parts.core.store.counts()).armed));
+  let round: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  /** A failure of one part is counted, holds up no other, and is left to the next round. */
   async function attempt(part: string, run: () => Promise<unknown>): Promise<boolean> {
     try {
       await run();
       return true;
     } catch (error) {
-      core.count('background_failures_total', { part });
-      if (isRedisAway(error)) core.log.debug({ part, err: error }, 'Redis is away: tried again.');
-      else core.log.error({ part, err: error }, 'A part of the watcher’s own work failed; tried again.');
+      parts.core.count('background_failures_total', { part });
+      report(parts.core.log, part, error);
       return false;
     }
   }
 
-  async function oneRound(): Promise<void> {
-    transcripts.tick();
-    if (!caughtUp) {
-      caughtUp = await attempt('catch-up', async () => {
-        const count = await catchUp(parts, stopping.signal);
-        core.log.info({ sessions: count }, 'Caught up with the armed sessions.');
-      });
-      if (!caughtUp) return;
-      markCaughtUp();
+  async function takeChanges(): Promise<void> {
+    for (let change = changes[0]; change !== undefined; change = changes[0]) {
+      await settingsChanged(parts, change);
+      changes.shift();
     }
-    await attempt('sweep', () => sweepOnce(parts));
-    await countArmed();
   }
 
-  async function countArmed(): Promise<void> {
-    if (options.onArmed === undefined || performance.now() - countedAtMs < COUNT_EVERY_MS) return;
-    countedAtMs = performance.now();
-    await attempt('count', async () => options.onArmed?.((await core.store.counts()).armed));
+  async function oneRound(): Promise<void> {
+    parts.transcripts.tick();
+    if (!caughtUp.done) {
+      if (!(await attempt('catch-up', () => catchUp(parts, stopping.signal)))) return;
+      caughtUp.mark();
+    }
+    await attempt('settings', takeChanges);
+    await attempt('sweep', () => sweepOnce(parts));
+    if (options.onArmed !== undefined) await attempt('count', countArmed);
   }
 
   function sweepNow(): Promise<void> {
-    sweeping ??= oneRound().finally(() => {
-      sweeping = undefined;
+    if (stopping.signal.aborted) return Promise.resolve();
+    if (round !== undefined) return (next ??= round.then(follow));
+    round = oneRound().finally(() => {
+      round = undefined;
     });
-    return sweeping;
+    return round;
   }
 
-  const owedChanges: Parameters<typeof settingsChanged>[1][] = [];
-  async function takeChanges(): Promise<void> {
-    for (let change = owedChanges[0]; change !== undefined && !stopping.signal.aborted; change = owedChanges[0]) {
-      const current = change;
-      if (!(await attempt('settings', () => settingsChanged(parts, current)))) return;
-      owedChanges.shift();
-    }
+  function follow(): Promise<void> {
+    next = undefined;
+    return sweepNow();
   }
-  const track = (promise: Promise<void>): void => {
-    work.add(promise);
-    void promise.finally(() => work.delete(promise));
-  };
-  let taking = false;
-  const wake = (): void => {
-    if (taking || owedChanges.length === 0) return;
-    taking = true;
-    track(
-      takeChanges().finally(() => {
-        taking = false;
-      }),
-    );
-  };
-  const unsubscribe = core.recovery.onChange((change) => {
-    owedChanges.push(change);
-    wake();
+
+  const unsubscribe = parts.core.recovery.onChange((change) => {
+    changes.push(change);
+    void sweepNow();
   });
-
-  const timer = setInterval(() => {
-    wake();
-    track(sweepNow());
-  }, options.sweepEveryMs ?? SWEEP_EVERY_MS);
-  track(sweepNow());
+  const timer = setInterval(() => void sweepNow(), options.sweepEveryMs ?? 1_000);
+  void sweepNow();
 
   return {
-    caughtUp: caughtUpOnce,
+    caughtUp: caughtUp.promise,
     sweepNow,
     async stop() {
       stopping.abort();
       clearInterval(timer);
       unsubscribe();
-      await Promise.all(work);
+      await next;
+      await round;
     },
+  };
+}
+
+function report(log: Log, part: string, err: unknown): void {
+  if (isRedisAway(err)) log.debug({ part, err }, 'Redis is away: tried again.');
+  else log.error({ part, err }, 'A part of the watcher’s own work failed; tried again.');
+}
+
+/** A promise and the way to resolve it. */
+function once(nothing: () => void) {
+  const state = { done: false, mark: nothing };
+  const promise = new Promise<void>((resolve) => {
+    state.mark = () => {
+      state.done = true;
+      resolve();
+    };
+  });
+  return Object.assign(state, { promise });
+}
+
+/** Runs at most once in so many milliseconds; the first time at once. */
+function everyMs(intervalMs: number, run: () => Promise<void>): () => Promise<void> {
+  let lastMs = -Infinity;
+  return async () => {
+    if (performance.now() - lastMs < intervalMs) return;
+    lastMs = performance.now();
+    await run();
   };
 }

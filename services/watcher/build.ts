@@ -85,14 +85,14 @@ export function buildWatcher(options: BuildOptions): Watcher {
     logger,
     metrics,
     queue: redis.queue.bull,
-    requests: { request: redis.queue.request, withdraw: redis.withdraw },
+    requests: { request: (...job) => redis.queue.request(...job), withdraw: redis.withdraw },
     continueTimeoutMs: tuning.continueTimeoutMs ?? CONTINUE_TIMEOUT_MS,
     health: {
       pingRedis: redis.ping,
       warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
       sessionApis: drivers.map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
       stopping: () => stopping,
-      watching: transcripts.counts,
+      watching: () => transcripts.counts(),
     },
   });
 
@@ -144,14 +144,17 @@ function connect({ settings, logger }: BuildOptions) {
     markTtlMs: 2 * settings.webhookToleranceMs,
   });
   let findings: string[] = [];
+  const ask = async (): Promise<void> => {
+    try {
+      const found = await checkRedis(client);
+      for (const warning of found) if (!findings.includes(warning)) logger.warn({}, warning);
+      findings = found;
+    } catch (err) {
+      logger.debug({ err }, 'Redis could not be asked about its settings.');
+    }
+  };
   client.on('ready', () => {
-    checkRedis(client).then(
-      (found) => {
-        for (const warning of found) if (!findings.includes(warning)) logger.warn({}, warning);
-        findings = found;
-      },
-      (err: unknown) => logger.debug({ err }, 'Redis could not be asked about its settings.'),
-    );
+    void ask();
   });
   return {
     queue,

@@ -20,6 +20,7 @@ export async function catchUp(parts: SweepParts, signal: AbortSignal): Promise<n
   const rest = sessions.filter((session) => !UNDER_WAY.has(session.state));
   const nowMs = await parts.core.store.now();
   for (const group of [first, rest]) await lookAtAll(parts, group, nowMs, signal);
+  parts.core.log.info({ sessions: sessions.length }, 'Caught up with the armed sessions.');
   return sessions.length;
 }
 

@@ -59,6 +59,12 @@ const problem = (description: string) => ({
 const unavailable = { 503: problem('`redis_unavailable`: nothing was accepted; send it again after `Retry-After`.') };
 const guarded = { 401: problem('`unauthorized`: the admin token is missing or wrong.'), ...unavailable };
 
+/** As it stands on the wire: a stamp is text there, not a number. */
+function eventSchema(): object {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(lifecycleEventSchema, { io: 'input' });
+  return schema;
+}
+
 function publicRoutes(): RouteConfig[] {
   return [
     {
@@ -69,7 +75,7 @@ function publicRoutes(): RouteConfig[] {
       request: {
         body: {
           required: true,
-          content: { 'application/json': { schema: z.toJSONSchema(lifecycleEventSchema, { io: 'input' }) as object } },
+          content: { 'application/json': { schema: eventSchema() } },
         },
       },
       responses: {

@@ -1,14 +1,17 @@
 import { planNoticeEvaluation, planNoticeLimbo } from './plan.ts';
 import type { SweepParts } from './sweep.ts';
 
+/** Whose settings changed; both undefined: the instance's, so possibly everybody's. */
+export interface Change {
+  serverId: string | undefined;
+  slug: string | undefined;
+}
+
 /**
  * Recovery settings changed on disk or through the API: workers get the new ones, and sessions of the affected projects
  * whose notice already stands are evaluated under them (SPEC §3). Throws the connection's error when Redis is away.
  */
-export async function settingsChanged(
-  { core, transcripts, published }: SweepParts,
-  change: { serverId: string | undefined; slug: string | undefined },
-): Promise<void> {
+export async function settingsChanged({ core, transcripts, published }: SweepParts, change: Change): Promise<void> {
   await published.again(change);
   const standing = [...transcripts.all()].filter(
     (session) =>

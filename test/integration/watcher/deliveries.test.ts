@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { Chat } from './chat.ts';
 import { deliver, describe, event, expect, problemOf, SECRET, sessionWhen, test, turnEnded } from './harness.ts';
 
-const json = async (response: Response) => ({ status: response.status, body: (await response.json()) as unknown });
+const json = async (response: Response) => ({ status: response.status, body: await response.json() });
 
 describe('what a turn end is answered', () => {
   test('a turn end is answered 202 with what it armed, once record and job are in Redis', async ({

@@ -190,13 +190,7 @@ describe('file events', () => {
   });
 
   test('out of inotify watches: counted, and the sweep sees the kill instead', async ({ start, folders, redis }) => {
-    const failing = (): FSWatcher => {
-      const watcher = Object.assign(new EventEmitter(), { close: () => Promise.resolve() });
-      const error = Object.assign(new Error('System limit for number of file watchers reached'), { code: 'ENOSPC' });
-      setImmediate(() => watcher.emit('error', error));
-      return watcher as unknown as FSWatcher;
-    };
-    const watcher = await start({ tuning: { openFile: failing } });
+    const watcher = await start({ tuning: { openFile: outOfWatches } });
     const chat = new Chat(folders.transcripts);
     await chat.begin();
     await watcher.background.caughtUp;
@@ -209,3 +203,11 @@ describe('file events', () => {
     expect(await watcher.metrics.registry.metrics()).toContain('file_watch_errors_total{code="ENOSPC"} 1');
   });
 });
+
+/** The watcher of a file on a machine whose inotify watches are used up. */
+function outOfWatches(): FSWatcher {
+  const watcher = Object.assign(new EventEmitter(), { close: () => Promise.resolve() });
+  const error = Object.assign(new Error('System limit for number of file watchers reached'), { code: 'ENOSPC' });
+  setImmediate(() => watcher.emit('error', error));
+  return watcher as unknown as FSWatcher;
+}

@@ -91,8 +91,8 @@ export async function startWatcher(folders: Folders, setup: WatcherSetup & { red
     recovery,
     background,
     /** An admin's call. */
-    call: (path: string, init: RequestInit = {}) =>
-      fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${ADMIN}`, ...init.headers } }),
+    call: (path: string, { headers, ...init }: CallInit = {}) =>
+      fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${ADMIN}`, ...headers } }),
     /** A signed delivery. */
     deliver: (delivery: unknown, options: DeliverOptions = {}) => deliver(server.url, delivery, options),
     async stop() {
@@ -105,6 +105,12 @@ export async function startWatcher(folders: Folders, setup: WatcherSetup & { red
   };
 }
 export type RunningWatcher = Awaited<ReturnType<typeof startWatcher>>;
+
+interface CallInit {
+  method?: string;
+  body?: string;
+  headers?: Record<string, string>;
+}
 
 export interface DeliverOptions {
   secret?: string;
