@@ -174,7 +174,9 @@ changes.auto = (a.arm.auto and not (changes.us or rec.us)) and 1 or 0
 changes.ar = a.arm.reason
 changes.bg = a.tasks or 0
 rec.arm = a.arm.armed and '1' or '0'
-if not rec.nt then
+-- The nudged turn's own end does not take the word `recovered` away again; the next turn's does.
+local keepsRecovered = rec.st == 'recovered' and a.cause == 'recovery'
+if not rec.nt and not keepsRecovered then
   changes.st = restingState(rec)
   changes.rs = false
 end

@@ -299,6 +299,10 @@ describe('what became of a call is recorded once', () => {
     expect(await chat.store.cleared(chat.id, cleared)).toBe('recovered');
     expect(await chat.store.cleared(chat.id, cleared)).toBe('nothing');
     expect(await chat.record()).toMatchObject({ state: 'recovered', notice: undefined, answeredTaskIds: ['b1'] });
+    await chat.turnEnded(30, { cause: 'recovery' });
+    expect((await chat.record()).state).toBe('recovered');
+    await chat.turnEnded(60, { cause: 'wake' });
+    expect((await chat.record()).state).toBe('watching');
   });
 
   test('R33: no entry after an accepted nudge is shown as unconfirmed, once', async ({ redis }) => {
