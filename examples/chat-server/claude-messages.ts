@@ -9,6 +9,8 @@ const resultSchema = z.object({
   is_error: z.boolean().default(false),
   num_turns: z.number().default(1),
   result: z.string().default(''),
+  /** `aborted_streaming` and the like after an interruption. */
+  terminal_reason: z.string().default(''),
   origin: z.object({ kind: z.string() }).optional(),
   user_message_uuid: z.string().optional(),
   user_message_uuids: z.array(z.string()).optional(),

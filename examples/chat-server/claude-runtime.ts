@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Channel } from './channel.ts';
 import { claudeEnvironment, type ClaudeOptions } from './claude-environment.ts';
 import { readClaudeMessage, type ClaudeResult } from './claude-messages.ts';
@@ -32,6 +33,9 @@ function queryOptions(options: ClaudeOptions & { claudeHome: string }, place: Se
   };
 }
 
+const INTERRUPT_TRIES = 50;
+const INTERRUPT_EVERY_MS = 200;
+
 /** Text with which the runtime tells the model how a background task ended. */
 const NOTIFICATION = '<task-notification>';
 
@@ -44,7 +48,6 @@ class ClaudeSession implements LiveSession {
   #wake: string | undefined;
   #query: SdkQuery | undefined;
   #reading: Promise<void> | undefined;
-  #interrupting = false;
   #closing = false;
 
   constructor(listener: RuntimeListener) {
@@ -81,10 +84,18 @@ class ClaudeSession implements LiveSession {
     });
   }
 
+  /**
+   * Repeated until the turn has ended: an interruption that comes before the process has taken the message up is answered
+   * and does nothing (seen with 2.1.332).
+   */
   async interrupt(): Promise<void> {
-    if (this.#asked.size === 0 && this.#wake === undefined) return;
-    this.#interrupting = true;
-    await this.#query?.interrupt();
+    const target = this.#running();
+    if (target === undefined) return;
+    for (let tries = 0; tries < INTERRUPT_TRIES; tries += 1) {
+      await this.#query?.interrupt();
+      await sleep(INTERRUPT_EVERY_MS);
+      if (this.#running() !== target) return;
+    }
   }
 
   /** Claude Code offers one way to stop a task from outside, whoever wants it. */
@@ -125,6 +136,11 @@ class ClaudeSession implements LiveSession {
     return this.#listener.noted(what, { taskId: message.task_id, status: message.status, summary: message.summary });
   }
 
+  /** The turn that is running now, by its id. */
+  #running(): string | undefined {
+    return this.#wake ?? this.#asked.values().next().value?.turnId;
+  }
+
   #woken(): void {
     if (this.#wake !== undefined) return;
     this.#wake = randomUUID();
@@ -132,8 +148,7 @@ class ClaudeSession implements LiveSession {
   }
 
   #result(result: ClaudeResult): void {
-    const outcome: Outcome = this.#interrupting ? 'interrupted' : result.is_error ? 'failed' : 'completed';
-    this.#interrupting = false;
+    const outcome = outcomeOf(result);
     if (result.result !== '') this.#listener.noted('reply', { text: result.result });
     for (const turnId of this.#endedBy(result)) this.#listener.turnEnded({ turnId, outcome, waiting: false });
   }
@@ -156,4 +171,9 @@ class ClaudeSession implements LiveSession {
       return turn === undefined ? [] : [turn.turnId];
     });
   }
+}
+
+function outcomeOf(result: ClaudeResult): Outcome {
+  if (result.terminal_reason.startsWith('aborted')) return 'interrupted';
+  return result.is_error ? 'failed' : 'completed';
 }

@@ -74,8 +74,7 @@ async function answer(
 ): Promise<void> {
   const prompt = promptOf(request);
   const rule = takeRule(rules, prompt.full);
-  if (rule?.delayMs !== undefined) await sleep(rule.delayMs);
-  if (response.destroyed) return;
+  if (rule?.delayMs !== undefined && !(await stays(response, rule.delayMs))) return;
   if (rule?.error !== undefined) {
     calls.push({ prompt, reply: `HTTP ${rule.error}` });
     return sendError(response, rule.error);
@@ -85,6 +84,16 @@ async function answer(
   const reply = replyOf(blocks, request.model);
   if (request.stream) sendStream(response, reply);
   else sendJson(response, reply);
+}
+
+/** Waits; `false` as soon as the client has gone away. */
+async function stays(response: ServerResponse, delayMs: number): Promise<boolean> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  await sleep(delayMs, undefined, { signal: gone.signal }).catch((error: unknown) => {
+    if (!gone.signal.aborted) throw error;
+  });
+  return !gone.signal.aborted;
 }
 
 /** The first rule that fits and is not used up. */
