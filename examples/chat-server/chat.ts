@@ -83,6 +83,7 @@ export class Chat {
   /** Begins a reserved turn: told first, then handed to the runtime. */
   async run(turnId: string, cause: Cause, text: string): Promise<void> {
     const live = await this.open();
+    if (this.record.closed !== undefined) return;
     this.record.waiting = false;
     this.record.hadTurn = true;
     this.#save();

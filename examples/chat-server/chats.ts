@@ -5,7 +5,7 @@ import type { MessageRequest } from '../../shared/session-api/contract.ts';
 import { defaultPath } from '../../shared/transcript/locate.ts';
 import { Chat, type ChatParts } from './chat.ts';
 import { ChatRecords } from './chat-record.ts';
-import { busySession, goneSession, unknownSession } from './errors.ts';
+import { busySession, goneSession, sessionExists, unknownSession } from './errors.ts';
 import type { Happenings } from './happenings.ts';
 import { IdempotencyStore, type RememberedMessage } from './idempotency.ts';
 import type { ChatRuntime } from './runtime.ts';
@@ -44,8 +44,12 @@ export class Chats {
 
   /** Takes up what the last process left: cut turns are told as failed, promised messages that never began are begun. */
   async takeUp(): Promise<void> {
+    const promised = this.#keys.unbegun().flatMap((message) => this.#openPromise(message));
     for (const chat of this.#chats.values()) chat.healAfterCrash();
-    for (const message of this.#keys.unbegun()) await this.#keepPromise(message);
+    for (const { chat, message } of promised) {
+      chat.record.turns.push({ turnId: message.turnId, cause: 'recovery' });
+      await this.#begin(chat, message);
+    }
   }
 
   all(): Chat[] {
@@ -60,7 +64,9 @@ export class Chats {
     return chat;
   }
 
+  /** Throws 409 for an id that is taken. */
   async create({ project, prompt, script, timings = {}, sessionId = randomUUID() }: NewChat): Promise<Chat> {
+    if (this.#chats.has(sessionId)) throw sessionExists(sessionId);
     const folder = project === '' ? this.#parts.projectsDir : join(this.#parts.projectsDir, project);
     mkdirSync(folder, { recursive: true });
     // Claude Code names the transcript's folder after the real path.
@@ -94,6 +100,7 @@ export class Chats {
     const turnId = chat.reserve('recovery');
     try {
       await chat.open();
+      this.get(id); // closed meanwhile
       this.#keys.remember({ sessionId: id, key, turnId, text: request.text, atMs: Date.now() });
     } catch (error) {
       chat.release(turnId);
@@ -119,14 +126,15 @@ export class Chats {
     this.#keys.begun(chat.id, message.key);
   }
 
-  async #keepPromise(message: RememberedMessage): Promise<void> {
+  /** A promise that still has to be kept; its turn has not begun, so it is none that the crash cut. */
+  #openPromise(message: RememberedMessage): { chat: Chat; message: RememberedMessage }[] {
     const chat = this.#chats.get(message.sessionId);
     if (chat === undefined || chat.record.closed !== undefined || hasPrompt(chat, message)) {
       this.#keys.begun(message.sessionId, message.key);
-      return;
+      return [];
     }
-    chat.record.turns.push({ turnId: message.turnId, cause: 'recovery' });
-    await this.#begin(chat, message);
+    chat.release(message.turnId);
+    return [{ chat, message }];
   }
 }
 

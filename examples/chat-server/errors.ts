@@ -4,6 +4,14 @@ import { Problem } from '../../shared/platform/problem.ts';
 export const unknownSession = (id: string): Problem =>
   new Problem({ status: 404, code: 'session_unknown', detail: `There is no session ${id}.`, field: 'id' });
 
+export const sessionExists = (id: string): Problem =>
+  new Problem({
+    status: 409,
+    code: 'session_exists',
+    detail: `Session ${id} exists already.`,
+    field: 'body.sessionId',
+  });
+
 export const goneSession = (id: string, reason: string): Problem =>
   new Problem({ status: 410, code: 'session_gone', detail: `Session ${id} is over: ${reason}.`, extra: { reason } });
 

@@ -73,11 +73,12 @@ class ScriptedSession implements LiveSession {
     return true;
   }
 
+  /** As a process that gets SIGTERM: its background tasks are killed and their notices are its last words. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#tasks.clear();
     this.#turn = undefined;
+    for (const { taskId } of this.#tasks.values()) await this.killTask(taskId, 'runtime');
   }
 
   #start(turn: TurnRequest): void {

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHttpDriver } from '#shared/session-api/http-driver.js';
 import { describe, expect } from '../../support/leaks.ts';
@@ -166,6 +166,25 @@ describe('after a restart', () => {
     linked.slice(1).forEach((entry, index) => expect(entry.parentUuid).toBe(linked[index]?.uuid));
   });
 
+  test('a turn that was promised and cut before it began is told as begun and ended, never as failed', async ({
+    world,
+  }) => {
+    const before = await world.start();
+    const { sessionId } = await hungChat(before);
+    await before.close();
+    promise(world.dir, sessionId);
+    const file = join(world.dir, 'chats', `${sessionId}.json`);
+    const record = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...record, turns: [{ turnId: 'promised', cause: 'recovery' }] }));
+    const after = await world.start();
+    await happened(after, sessionId, 'turn.ended');
+    const told = after.happenings.past(sessionId).filter(({ kind }) => kind.startsWith('turn.'));
+    expect(told.map(({ kind, fields }) => [kind, fields['outcome']])).toEqual([
+      ['turn.started', undefined],
+      ['turn.ended', 'completed'],
+    ]);
+  });
+
   test('a message that was promised and never begun is begun, once', async ({ world }) => {
     const before = await world.start();
     const { sessionId } = await hungChat(before);
@@ -191,6 +210,12 @@ describe('after a restart', () => {
     expect(recoveryTurns(after, sessionId)).toBe(0);
     expect(await nudge(after, sessionId, 'k9')).toMatchObject({ status: 202, body: { turnId: 'promised' } });
   });
+});
+
+test('a chat is not made twice under one id', async ({ world }) => {
+  const server = await world.start();
+  const { sessionId } = await createChat(server, { script: 'plain' });
+  expect((await call(server, 'POST', '/chats', { script: 'plain', sessionId })).status).toBe(409);
 });
 
 describe('the transcript', () => {

@@ -95,4 +95,19 @@ describe('the detector on what the scripted runtime writes', () => {
     await happened(server, chat.sessionId, 'turn.ended', ({ outcome }) => outcome === 'interrupted');
     expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'not-hung', reason: 'user-interrupted' });
   });
+
+  test('a host that shuts down leaves a chat with background work hung, and idle when it is back', async ({
+    world,
+  }) => {
+    const before = await world.start();
+    const chat = await createChat(before, { script: 'lasting' });
+    await happened(before, chat.sessionId, 'turn.ended');
+    await before.close();
+    expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'hung' });
+    const after = await world.start();
+    expect(after.chats.get(chat.sessionId).state).toBe('idle');
+    await nudge(after, chat.sessionId, 'k');
+    await happened(after, chat.sessionId, 'turn.ended', ({ cause }) => cause === 'recovery');
+    expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'not-hung', reason: 'answered' });
+  });
 });
