@@ -8,7 +8,7 @@ import { markText, readState, type ProjectState } from './project-state.ts';
 export interface ProjectCache {
   /** The project's state, at most `statEveryMs` old. Never throws. */
   get(server: ChatServer, slug: string): Promise<ProjectState>;
-  /** Reads the project's file again now, whatever its stamps say. */
+  /** The project's state as of now. */
   refresh(server: ChatServer, slug: string): Promise<ProjectState>;
   /** Looks (one `stat` each) at every project that was asked for and not looked at lately. */
   sweep(): Promise<void>;
@@ -53,8 +53,7 @@ export function createProjectCache(deps: CacheDeps): ProjectCache {
     const { projectsDir } = server;
     if (projectsDir === undefined) return undefined;
     const key = `${server.id}\0${slug}`;
-    const entry =
-      entries.get(key) ?? newEntry({ ...server, projectsDir }, slug, (made) => void enqueue(deps, made, true));
+    const entry = entries.get(key) ?? newEntry({ ...server, projectsDir }, slug, (made) => void enqueue(deps, made));
     // Re-inserted, so that the map's order is the order of use.
     entries.delete(key);
     entries.set(key, entry);
@@ -68,19 +67,19 @@ export function createProjectCache(deps: CacheDeps): ProjectCache {
       const entry = find(server, slug);
       if (entry === undefined) return NOTHING;
       if (entry.pending > 0) await entry.turn;
-      else if (isStale(entry)) await enqueue(deps, entry, false);
+      else if (isStale(entry)) await enqueue(deps, entry);
       return entry.state;
     },
     async refresh(server, slug) {
       const entry = find(server, slug);
       if (entry === undefined) return NOTHING;
-      await enqueue(deps, entry, true);
+      await enqueue(deps, entry);
       return entry.state;
     },
     async sweep() {
       // A copy: entries that are asked for meanwhile move to the end.
       for (const entry of Array.from(entries.values())) {
-        if (entry.pending === 0 && isStale(entry)) await enqueue(deps, entry, false);
+        if (entry.pending === 0 && isStale(entry)) await enqueue(deps, entry);
       }
     },
     warnings: () => [...entries.values()].flatMap((entry) => entry.state.warnings),
@@ -103,28 +102,30 @@ function newEntry(server: Entry['server'], slug: string, onFile: (entry: Entry) 
   return entry;
 }
 
-function enqueue(deps: CacheDeps, entry: Entry, force: boolean): Promise<void> {
-  entry.turn = lookAfter(entry.turn, deps, entry, force);
+function enqueue(deps: CacheDeps, entry: Entry): Promise<void> {
+  entry.turn = lookAfter(entry.turn, deps, entry);
   return entry.turn;
 }
 
-async function lookAfter(previous: Promise<void>, deps: CacheDeps, entry: Entry, force: boolean): Promise<void> {
+async function lookAfter(previous: Promise<void>, deps: CacheDeps, entry: Entry): Promise<void> {
   entry.pending += 1;
   try {
     await previous;
-    await look(deps, entry, force);
+    await look(deps, entry);
   } finally {
     entry.pending -= 1;
   }
 }
 
-async function look(deps: CacheDeps, entry: Entry, force: boolean): Promise<void> {
+async function look(deps: CacheDeps, entry: Entry): Promise<void> {
   entry.checkedAt = deps.now();
-  if (!force && entry.mark !== undefined && entry.mark === (await markText(entry.path))) return;
+  // Taken before the read: a change during it makes the next one differ.
+  const mark = await markText(entry.path);
+  if (entry.mark === mark) return;
   const before = entry.state;
   const first = !entry.read;
-  const { state, mark } = await readState(entry.server, entry.slug, before);
-  Object.assign(entry, { state, mark, read: true });
+  const { state, settled } = await readState(entry.server, entry.slug, before);
+  Object.assign(entry, { state, mark: settled ? mark : undefined, read: true });
   // A file that is still missing is watched through its folder, which must be there.
   if (state.exists) deps.watch.add(entry.path, entry.onFile);
   else deps.watch.remove(entry.path, entry.onFile);

@@ -55,6 +55,16 @@ export async function markOf(path: string): Promise<string | undefined> {
   }
 }
 
+/** The same for a folder: only which one it is, since what is in it changes all the time. */
+export async function folderMark(path: string): Promise<string | undefined> {
+  try {
+    return String((await stat(path, { bigint: true })).ino);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Reads a project's file; `undefined` where there is none. Throws where it is no regular file of a sensible size in UTF-8.
  * The mark is from before the read: a change during it makes the mark differ from the next one.

@@ -1,6 +1,7 @@
+import { dirname } from 'node:path';
 import type { ChatServer } from './chat-servers.ts';
 import { faultText, readRecoveryBlock } from './precedence.ts';
-import { locateProject, markOf, readProjectFile, type FileRead } from './project-file.ts';
+import { folderMark, locateProject, markOf, readProjectFile, type FileRead } from './project-file.ts';
 import type { RecoverySettings } from './recovery.ts';
 import { parseYamlMap, YamlFault } from './yaml-text.ts';
 
@@ -12,19 +13,21 @@ export interface ProjectState {
   warnings: readonly string[];
 }
 
-/** A state, and the mark under which it may be kept; `undefined` mark: read again at the next look. */
+/** A state, and whether it may be kept for as long as the file's stamps stay the same. */
 export interface StateRead {
   state: ProjectState;
-  mark: string | undefined;
+  settled: boolean;
 }
 
-/** A file that was written this short a time ago may be written again without a change of its stamps. */
-const RACY_MS = 50;
+/** A file that was written this short a time ago may be written again without a change of its stamps (some count seconds). */
+const RACY_MS = 2_000;
+/** A file that was emptied this short a time ago is most likely being written: truncated, and the text still to come. */
+const TRUNCATED_MS = 50;
 
-/** `stat` as one comparable text, whatever comes of it. */
+/** What `stat` says of a project's file, as one comparable text: the file, else its folder, else why there is nothing. */
 export async function markText(path: string): Promise<string> {
   try {
-    return (await markOf(path)) ?? 'missing';
+    return (await markOf(path)) ?? `no file in ${(await folderMark(dirname(path))) ?? 'no folder'}`;
   } catch (error) {
     return reasonOf(error);
   }
@@ -41,37 +44,37 @@ export async function readState(
 ): Promise<StateRead> {
   try {
     const place = await locateProject(server.projectsDir, slug);
-    if (place.kind === 'unknown') return kept({ exists: false, override: {}, warnings: [] }, undefined);
+    if (place.kind === 'unknown') return kept({ exists: false, override: {}, warnings: [] });
     if (place.kind === 'refused') {
       const warning = `Project ${JSON.stringify(slug)} of chat server ${server.id} ${place.why}: its own settings are not read`;
-      return kept({ exists: false, override: {}, warnings: [warning] }, undefined);
+      return kept({ exists: false, override: {}, warnings: [warning] });
     }
     const read = await readProjectFile(place.path);
-    if (read === undefined) return kept({ exists: true, override: {}, warnings: [] }, 'missing');
+    if (read === undefined) return kept({ exists: true, override: {}, warnings: [] });
     return parsed(read, place.path, last);
   } catch (error) {
     const warning = `The settings of project ${JSON.stringify(slug)} of chat server ${server.id} cannot be read: ${reasonOf(error)}`;
-    return kept({ ...last, warnings: [`${warning}; the last good values stay in force`] }, undefined);
+    return kept({ ...last, warnings: [`${warning}; the last good values stay in force`] });
   }
 }
 
 function parsed(read: FileRead, path: string, last: ProjectState): StateRead {
-  const racy = Date.now() - read.mtimeMs < RACY_MS;
-  const mark = racy ? undefined : read.mark;
-  // A file that is empty this very moment is most likely being written: truncated, and the text still to come.
-  if (racy && read.text.trim() === '' && Object.keys(last.override).length > 0) return kept(last, undefined);
+  const ageMs = Date.now() - read.mtimeMs;
+  const settled = ageMs >= RACY_MS;
+  const emptied = read.text.trim() === '' && Object.keys(last.override).length > 0;
+  if (emptied && ageMs < TRUNCATED_MS) return kept(last, false);
   try {
     const block = readRecoveryBlock(parseYamlMap(read.text).value['recovery'], `${path}: recovery.`);
-    return kept({ exists: true, override: block.values, warnings: block.faults.map(faultText) }, mark);
+    return kept({ exists: true, override: block.values, warnings: block.faults.map(faultText) }, settled);
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
     const warning = `${path}, ${error.message}; the last good values stay in force`;
-    return kept({ exists: true, override: last.override, warnings: [warning] }, mark);
+    return kept({ exists: true, override: last.override, warnings: [warning] }, settled);
   }
 }
 
-function kept(state: ProjectState, mark: string | undefined): StateRead {
-  return { state, mark };
+function kept(state: ProjectState, settled = true): StateRead {
+  return { state, settled };
 }
 
 function reasonOf(error: unknown): string {

@@ -1,10 +1,10 @@
+import type { z } from 'zod';
 import { Problem } from '#shared/platform/problem.js';
 import { replaceFile } from './atomic-file.ts';
 import type { ChatServer } from './chat-servers.ts';
-import { isMap } from './precedence.ts';
 import { locateProject, markOf, PROJECT_FILE, readProjectFile } from './project-file.ts';
-import { recoveryShape } from './recovery.ts';
-import { metaOf } from './setting.ts';
+import { recoveryChangeSchema } from './recovery.ts';
+import { keysOf, recordFrom } from './records.ts';
 import { editBlock, removeBlock } from './yaml-edit.ts';
 import type { BlockChange } from './yaml-splice.ts';
 import { YamlFault } from './yaml-text.ts';
@@ -64,20 +64,16 @@ async function placeOf(server: ChatServer, slug: string): Promise<string> {
 
 /** Every field or none: a change with one bad field writes nothing. Throws 422 that names the first, and all in `errors`. */
 function checkChange(change: unknown): BlockChange {
-  if (!isMap(change)) throw invalid([{ field: '', message: 'the change must be an object of settings' }]);
-  const schemas = new Map(Object.entries(recoveryShape));
-  const errors: { field: string; message: string }[] = [];
-  const fields: Record<string, boolean | number | null> = {};
-  for (const [field, value] of Object.entries(change)) {
-    const schema = schemas.get(field);
-    const read = schema === undefined ? undefined : metaOf(schema).kind.strict.safeParse(value);
-    if (read === undefined) errors.push({ field, message: 'is no recovery setting' });
-    else if (value === null) fields[field] = null;
-    else if (!read.success) errors.push({ field, message: read.error.issues[0]?.message ?? 'is not valid' });
-    else if (typeof read.data === 'boolean' || typeof read.data === 'number') fields[field] = read.data;
-  }
-  if (errors.length > 0) throw invalid(errors);
-  return fields;
+  const read = recoveryChangeSchema.safeParse(change);
+  if (!read.success) throw invalid(read.error.issues.flatMap(errorsOf));
+  return recordFrom<BlockChange>(keysOf(read.data), (field) => Reflect.get(read.data, field));
+}
+
+function errorsOf(issue: z.core.$ZodIssue): { field: string; message: string }[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((field) => ({ field, message: 'is no recovery setting' }));
+  const field = issue.path.join('.');
+  return [{ field, message: field === '' ? 'the change must be an object of settings' : issue.message }];
 }
 
 function invalid(errors: readonly { field: string; message: string }[]): Problem {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { count, durationMs, flag } from './kinds.ts';
-import { defaultsOf, setting, type SettingValues } from './setting.ts';
+import { keysOf, recordFrom } from './records.ts';
+import { defaultsOf, metaOf, setting, type SettingValues } from './setting.ts';
 
 /** The five recovery settings (SPEC §3): those that a project may override. */
 export const recoveryShape = {
@@ -32,6 +33,14 @@ export const recoveryShape = {
 };
 
 export const recoverySchema = z.object(recoveryShape);
+
+/** What `PATCH /v1/projects/{slug}/recovery` takes: any of the five in its exact type; `null` takes a field away. */
+export const recoveryChangeSchema = z.strictObject(
+  recordFrom<Record<keyof typeof recoveryShape, z.ZodType>>(keysOf(recoveryShape), (key) => {
+    const { kind, doc } = metaOf(recoveryShape[key]);
+    return kind.strict.nullable().optional().describe(doc);
+  }),
+);
 
 export interface RecoverySettings extends SettingValues<typeof recoveryShape> {}
 
