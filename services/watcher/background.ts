@@ -2,7 +2,7 @@ import { catchUp } from './catch-up.ts';
 import type { Log } from './ports.ts';
 import { isRedisAway } from './redis-away.ts';
 import { settingsChanged, type Change } from './settings-change.ts';
-import { sweepOnce, type SweepParts } from './sweep.ts';
+import { BATCH, sweepOnce, type SweepParts } from './sweep.ts';
 
 /** What the watcher does without being asked: catch-up, sweep, looks that are owed, changed settings. */
 export interface Background {
@@ -43,6 +43,12 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
     }
   }
 
+  /** After a burst of turn ends thousands of steps are due at once: batch after batch, not one a second. */
+  async function sweepAll(): Promise<void> {
+    let taken = BATCH;
+    while (taken === BATCH && !stopping.signal.aborted) taken = await sweepOnce(parts);
+  }
+
   async function takeChanges(): Promise<void> {
     for (let change = changes[0]; change !== undefined; change = changes[0]) {
       await settingsChanged(parts, change);
@@ -57,7 +63,7 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
       caughtUp.mark();
     }
     await attempt('settings', takeChanges);
-    await attempt('sweep', () => sweepOnce(parts));
+    await attempt('sweep', sweepAll);
     if (options.onArmed !== undefined) await attempt('count', countArmed);
   }
 

@@ -18,7 +18,7 @@ import { createCounter } from './counting.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
-import { createTranscripts, type Transcripts } from './transcripts.ts';
+import { Transcripts } from './transcripts.ts';
 
 export interface BuildOptions {
   settings: ProcessSettings;
@@ -70,7 +70,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     maxFiles: MAX_WATCHED_FILES,
     ...(tuning.openFile === undefined ? {} : { open: tuning.openFile }),
   });
-  const transcripts = createTranscripts(core, files);
+  const transcripts = new Transcripts(core, files);
   redis.onReady(() => transcripts.retryNow());
   const drivers = settings.chatServers.map((server) => ({
     serverId: server.id,

@@ -1,6 +1,6 @@
 import type { DueSession } from '#shared/session/store.js';
 import { createLimiter } from './limiter.ts';
-import { adopt, lookAgain, type SweepParts } from './sweep.ts';
+import { adopt, lookAgain, oneOf, type SweepParts } from './sweep.ts';
 
 const PAGE = 500;
 const CONCURRENT_LOOKS = 8;
@@ -41,8 +41,10 @@ async function lookAtAll(parts: SweepParts, group: DueSession[], nowMs: number, 
     group.map((due) =>
       limit(async () => {
         if (signal.aborted) return;
-        const session = adopt(parts, due, `start-${due.sessionId}-${nowMs}`);
-        if (session !== undefined) await lookAgain(parts, session, 'start', nowMs);
+        await oneOf(parts, 'catch-up', due, async () => {
+          const session = adopt(parts, due, `start-${due.sessionId}-${nowMs}`);
+          if (session !== undefined) await lookAgain(parts, session, 'start', nowMs);
+        });
       }),
     ),
   );

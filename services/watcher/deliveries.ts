@@ -132,6 +132,6 @@ function follow(
     case 'turn.started':
     case 'message.human':
     case 'task.stopped':
-      transcripts.advance(sessionId, result.generation);
+      transcripts.advance(sessionId, result.generation, event.type === 'message.human');
   }
 }

@@ -11,7 +11,8 @@ import type { Counter, Log } from './ports.ts';
 export interface FileWatch {
   /**
    * Begins to watch a file. `onChange` is called once the watch stands (what is in the file by then is to be looked at) and
-   * after each change; `onGone` when the file vanished, the watch then being over. `false`: full or failing, no watch.
+   * after each change; `onGone` when the file vanished, `onFailed` when it cannot be watched here; either way the watch is
+   * over. `false`: full or failing, no watch.
    */
   watch(path: string, on: FileEvents): boolean;
   unwatch(path: string): void;
@@ -23,6 +24,7 @@ export interface FileWatch {
 export interface FileEvents {
   onChange(): void;
   onGone(): void;
+  onFailed(): void;
 }
 
 export interface FileWatchOptions {
@@ -86,7 +88,10 @@ export function createFileWatch({ log, count, maxFiles, open = openWatcher }: Fi
           on.onGone();
         }),
       )
-      .on('error', (error) => failed(path, error));
+      .on('error', (error) => {
+        failed(path, error);
+        on.onFailed();
+      });
     return true;
   }
 

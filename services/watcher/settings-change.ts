@@ -13,12 +13,14 @@ export interface Change {
  */
 export async function settingsChanged({ core, transcripts, published }: SweepParts, change: Change): Promise<void> {
   await published.again(change);
-  const standing = [...transcripts.all()].filter(
-    (session) =>
-      session.standing !== undefined &&
-      (change.serverId === undefined || change.serverId === session.server.id) &&
-      (change.slug === undefined || change.slug === session.project),
-  );
+  const standing = transcripts
+    .all()
+    .filter(
+      (session) =>
+        session.standing !== undefined &&
+        (change.serverId === undefined || change.serverId === session.server.id) &&
+        (change.slug === undefined || change.slug === session.project),
+    );
   if (standing.length === 0) return;
   const nowMs = await core.store.now();
   for (const session of standing) {

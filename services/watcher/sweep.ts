@@ -4,6 +4,7 @@ import { createLimiter } from './limiter.ts';
 import { planNoticeEvaluation } from './plan.ts';
 import type { WatcherCore } from './ports.ts';
 import type { Published } from './published.ts';
+import { isRedisAway } from './redis-away.ts';
 import type { Transcripts } from './transcripts.ts';
 import type { LookWhy, WatchedSession } from './watched.ts';
 
@@ -15,7 +16,7 @@ export interface SweepParts {
 }
 
 /** Taken at once, and how long another watcher leaves them alone. */
-const BATCH = 200;
+export const BATCH = 200;
 const HOLD_MS = 30_000;
 const CONCURRENT_STEPS = 8;
 
@@ -32,9 +33,28 @@ export async function sweepOnce(parts: SweepParts): Promise<number> {
   if (due.length === 0) return 0;
   const nowMs = await store.now();
   const limit = createLimiter(CONCURRENT_STEPS);
-  const steps = await Promise.all(due.map((session) => limit(() => step(parts, session, nowMs))));
+  const steps = await Promise.all(
+    due.map((session) => limit(() => oneOf(parts, 'sweep', session, () => step(parts, session, nowMs)))),
+  );
   await store.reschedule(steps.filter((next) => next !== undefined));
   return due.length;
+}
+
+/** One session's part of a greater work: what is wrong with it alone must not hold up the others; Redis away ends the whole. */
+export async function oneOf<T>(
+  { core }: SweepParts,
+  part: string,
+  { sessionId }: DueSession,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (err) {
+    if (isRedisAway(err)) throw err;
+    core.count('background_failures_total', { part });
+    core.log.error({ sessionId, part, err }, 'A session could not be looked at.');
+    return undefined;
+  }
 }
 
 async function step(parts: SweepParts, due: DueSession, nowMs: number) {

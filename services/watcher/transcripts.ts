@@ -3,35 +3,17 @@ import type { FileMark } from '#shared/transcript/finding.js';
 import { createLimiter } from './limiter.ts';
 import type { FileWatch } from './file-watch.ts';
 import { look } from './look.ts';
+import { createOwed } from './owed.ts';
 import type { WatcherCore } from './ports.ts';
-import { changedSince, watchedSession, type LookWhy, type WatchedSession } from './watched.ts';
-
-/** Which transcripts are watched, and when each is looked at. */
-export interface Transcripts {
-  /** A watch begins or goes on under a new generation: its file is watched and looked at once that stands. */
-  arm(fields: Parameters<typeof watchedSession>[0]): WatchedSession;
-  /** An event raised the generation of a session that may be watched here. */
-  advance(sessionId: string, generation: number): void;
-  /** The watch is over. */
-  end(sessionId: string): void;
-  get(sessionId: string): WatchedSession | undefined;
-  all(): Iterable<WatchedSession>;
-  /** Looks only if the file changed since it was last judged, or was never judged here. Never throws. */
-  lookIfChanged(session: WatchedSession, why: LookWhy): Promise<void>;
-  /** Looks that failed or whose file was not there are tried again; to be called about every second. */
-  tick(): void;
-  /** Redis is back: everything that is owed is tried at once. */
-  retryNow(): void;
-  counts(): { sessions: number; files: number; owed: number };
-  close(): Promise<void>;
-}
+import { changedSince, watchedSession, type LookWhy, type NewWatch, type WatchedSession } from './watched.ts';
 
 /** More reads at once gain nothing on one event loop and hold buffers of up to 64 KB each. */
 const CONCURRENT_LOOKS = 16;
-/** chokidar drops changes that follow another within 50 ms, and does not tell of them later: so each is followed up once. */
+/** chokidar drops changes within 50 ms after one that it told of, and does not tell of them later: so each is followed up. */
 const FOLLOW_UP_MS = 70;
-/** A look that is owed is tried after 1, 2, 4 … s, and no less often than this. */
-const LONGEST_RETRY_MS = 30_000;
+/** Sessions whose watch ended through another watcher are forgotten at the greatest age and this much. */
+const FORGET_AFTER_MS = 3_600_000;
+const FORGET_EVERY_MS = 600_000;
 
 interface Entry {
   session: WatchedSession;
@@ -39,178 +21,214 @@ interface Entry {
   /** A change came while a look was in flight: one more after it. */
   again: LookWhy | undefined;
   followUp: NodeJS.Timeout | undefined;
-  owed: { atMs: number; tries: number; why: LookWhy } | undefined;
+  /** When its watch began or was last renewed here, monotonic. */
+  sinceMs: number;
 }
 
-export function createTranscripts(core: WatcherCore, files: FileWatch): Transcripts {
-  const entries = new Map<string, Entry>();
-  const owedEntries = new Set<Entry>();
-  const limit = createLimiter(CONCURRENT_LOOKS);
-  let closed = false;
+/** Which transcripts are watched, and when each is looked at. Nothing in it throws: what fails is owed and tried again. */
+export class Transcripts {
+  readonly #core: WatcherCore;
+  readonly #files: FileWatch;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owed = createOwed<Entry, LookWhy>();
+  readonly #limit = createLimiter(CONCURRENT_LOOKS);
+  #forgottenMs = performance.now();
+  #closed = false;
 
-  function end(sessionId: string): void {
-    const entry = entries.get(sessionId);
-    if (entry === undefined) return;
-    entries.delete(sessionId);
-    owedEntries.delete(entry);
-    clearTimeout(entry.followUp);
-    entry.session.ended = true;
-    files.unwatch(entry.session.path);
+  constructor(core: WatcherCore, files: FileWatch) {
+    this.#core = core;
+    this.#files = files;
   }
 
-  function arm(fields: Parameters<typeof watchedSession>[0]): WatchedSession {
-    const known = entries.get(fields.sessionId);
-    if (known !== undefined) {
-      if (fields.generation < known.session.generation) return known.session;
-      if (known.session.path !== fields.path) files.unwatch(known.session.path);
-      Object.assign(known.session, fields, { shown: undefined, answered: undefined });
-      if (known.session.standing !== undefined) known.session.standing.planned = false;
-      void begin(known, 'armed');
-      return known.session;
-    }
-    const session = watchedSession(fields);
-    const entry: Entry = { session, looking: undefined, again: undefined, followUp: undefined, owed: undefined };
-    entries.set(fields.sessionId, entry);
-    void begin(entry, 'armed');
+  /** A watch begins, or goes on under a new generation: its file is watched, and looked at once that stands. */
+  arm(fields: NewWatch): WatchedSession {
+    const entry = this.#entries.get(fields.sessionId) ?? this.#newEntry(fields);
+    const { session } = entry;
+    if (fields.generation < session.generation) return session;
+    entry.sinceMs = performance.now();
+    if (session.path !== fields.path) this.#files.unwatch(session.path);
+    Object.assign(session, fields, { shown: undefined, answered: undefined });
+    if (session.standing !== undefined) session.standing.planned = false;
+    void this.#begin(entry);
     return session;
   }
 
-  /** Watches the file where that is possible, and looks once: the kill may stand in it already (claude-code#87948). */
-  async function begin(entry: Entry, why: LookWhy): Promise<void> {
-    const { session } = entry;
-    const watchedBefore = files.watching(session.path);
-    const mark = await fileMark(session.path);
-    if (session.ended || closed) return;
-    if (mark === undefined) return owe(entry, why);
-    // A new watch calls `onChange` once it stands; without one the look is ours to start.
-    if (!watchFile(entry) || watchedBefore) await lookSoon(entry, why);
+  #newEntry(fields: NewWatch): Entry {
+    const session = watchedSession(fields);
+    const entry: Entry = { session, looking: undefined, again: undefined, followUp: undefined, sinceMs: 0 };
+    this.#entries.set(fields.sessionId, entry);
+    return entry;
   }
 
-  function watchFile(entry: Entry): boolean {
-    return files.watch(entry.session.path, {
-      onChange: () => void changed(entry),
+  /** An event raised the generation of a session that may be watched here; `voided`: a notice that stood does not any more. */
+  advance(sessionId: string, generation: number, voided: boolean): void {
+    const session = this.get(sessionId);
+    if (session === undefined || generation < session.generation) return;
+    session.generation = generation;
+    session.answered = undefined;
+    if (voided) session.standing = undefined;
+    if (session.standing !== undefined) session.standing.planned = false;
+  }
+
+  /** The watch is over. */
+  end(sessionId: string): void {
+    const entry = this.#entries.get(sessionId);
+    if (entry === undefined) return;
+    this.#entries.delete(sessionId);
+    this.#owed.settle(entry);
+    clearTimeout(entry.followUp);
+    entry.session.ended = true;
+    this.#files.unwatch(entry.session.path);
+  }
+
+  get(sessionId: string): WatchedSession | undefined {
+    return this.#entries.get(sessionId)?.session;
+  }
+
+  all(): WatchedSession[] {
+    return [...this.#entries.values()].map(({ session }) => session);
+  }
+
+  /** Looks only if the file changed since it was last judged, or was never judged here. */
+  async lookIfChanged({ sessionId }: WatchedSession, why: LookWhy): Promise<void> {
+    const entry = this.#entries.get(sessionId);
+    if (entry !== undefined) await this.#lookIfChanged(entry, why);
+  }
+
+  /** Looks that failed, or whose file was not there, are tried again; to be called about every second. */
+  tick(): void {
+    this.#forgetOld();
+    for (const { item, why } of this.#owed.takeDue()) void this.#lookOwed(item, why);
+  }
+
+  /** Redis is back: everything that is owed is tried at once. */
+  retryNow(): void {
+    this.#owed.hurry();
+    this.tick();
+  }
+
+  counts(): { sessions: number; files: number; owed: number } {
+    return { sessions: this.#entries.size, files: this.#files.size(), owed: this.#owed.size() };
+  }
+
+  /** Waits for looks in flight; after it nothing more is done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const entry of this.#entries.values()) clearTimeout(entry.followUp);
+    const looking = [...this.#entries.values()].map((entry) => entry.looking);
+    await this.#files.close();
+    await Promise.all(looking.filter((promise) => promise !== undefined));
+  }
+
+  /** Watches the file where that is possible, and looks once: the kill may stand in it already (claude-code#87948). */
+  async #begin(entry: Entry): Promise<void> {
+    const { session } = entry;
+    const watchedBefore = this.#files.watching(session.path);
+    const mark = await fileMark(session.path);
+    if (this.#isOver(entry)) return;
+    if (mark === undefined) this.#owed.add(entry, 'armed');
+    // A new watch calls `onChange` once it stands; without one the look is ours to start.
+    else if (!this.#watchFile(entry) || watchedBefore) await this.#lookSoon(entry, 'armed');
+  }
+
+  #watchFile(entry: Entry): boolean {
+    return this.#files.watch(entry.session.path, {
+      onChange: () => void this.#changed(entry),
       onGone: () => {
         entry.session.mark = undefined;
-        owe(entry, 'gone');
+        if (!this.#isOver(entry)) this.#owed.add(entry, 'gone');
       },
+      // What `onChange` would have told is to be seen all the same; from then on it is the sweep's.
+      onFailed: () => void this.#lookSoon(entry, 'event'),
     });
   }
 
-  async function changed(entry: Entry): Promise<void> {
-    await lookSoon(entry, 'event');
-    if (entry.followUp !== undefined || entry.session.ended) return;
-    entry.followUp = setTimeout(() => {
-      entry.followUp = undefined;
-      void lookIfChanged(entry, 'event');
-    }, FOLLOW_UP_MS);
+  async #changed(entry: Entry): Promise<void> {
+    await this.#lookSoon(entry, 'event');
+    if (this.#isOver(entry)) return;
+    clearTimeout(entry.followUp);
+    entry.followUp = setTimeout(() => void this.#lookIfChanged(entry, 'event'), FOLLOW_UP_MS);
   }
 
-  function lookSoon(entry: Entry, why: LookWhy): Promise<void> {
+  async #lookIfChanged(entry: Entry, why: LookWhy): Promise<void> {
+    if (this.#isOver(entry)) return;
+    const { session } = entry;
+    const mark = await fileMark(session.path);
+    if (this.#isOver(entry)) return;
+    if (mark !== undefined && !this.#files.watching(session.path)) this.#watchFile(entry);
+    if (mark === undefined || changedSince(session.mark, mark)) await this.#lookSoon(entry, why);
+  }
+
+  async #lookOwed(entry: Entry, why: LookWhy): Promise<void> {
+    const { session } = entry;
+    const mark = await fileMark(session.path);
+    if (this.#isOver(entry)) return;
+    if (mark === undefined && (why === 'armed' || session.shown === 'transcript-missing')) {
+      // Not yet written, or known to be missing: no more than this stat. Only the sweep's steps search for it again.
+      this.#owed.add(entry, why);
+      return;
+    }
+    if (mark !== undefined && !this.#files.watching(session.path)) this.#watchFile(entry);
+    await this.#lookSoon(entry, why);
+  }
+
+  /** Looks now, or once more after the look in flight. */
+  #lookSoon(entry: Entry, why: LookWhy): Promise<void> {
     if (entry.looking !== undefined) {
       entry.again = why;
       return entry.looking;
     }
-    entry.looking = lookUntilQuiet(entry, why).finally(() => {
+    entry.looking = this.#lookUntilQuiet(entry, why).finally(() => {
       entry.looking = undefined;
     });
     return entry.looking;
   }
 
-  async function lookUntilQuiet(entry: Entry, why: LookWhy): Promise<void> {
+  async #lookUntilQuiet(entry: Entry, why: LookWhy): Promise<void> {
     for (let next: LookWhy | undefined = why; next !== undefined; next = entry.again) {
       entry.again = undefined;
       const reason = next;
-      await limit(() => lookOnce(entry, reason));
-      if (entry.session.ended || closed) return;
+      await this.#limit(() => this.#lookOnce(entry, reason));
+      if (this.#isOver(entry)) return;
     }
   }
 
-  async function lookOnce(entry: Entry, why: LookWhy): Promise<void> {
+  async #lookOnce(entry: Entry, why: LookWhy): Promise<void> {
+    if (this.#isOver(entry)) return;
     const { session } = entry;
-    if (session.ended || closed) return;
-    const path = session.path;
+    const { path } = session;
+    let failed = false;
     try {
-      await look(core, session, why);
-      entry.owed = undefined;
-      owedEntries.delete(entry);
-    } catch (error) {
-      core.log.debug({ sessionId: session.sessionId, cid: session.cid, err: error }, 'A look failed; tried again.');
-      owe(entry, why);
+      await look(this.#core, session, why);
+    } catch (err) {
+      failed = true;
+      this.#core.log.debug({ sessionId: session.sessionId, cid: session.cid, err }, 'A look failed; tried again.');
     }
-    if (session.ended) end(session.sessionId);
-    else if (session.path !== path) {
-      files.unwatch(path);
-      watchFile(entry);
-    } else if (session.mark === undefined && entry.owed === undefined) owe(entry, why === 'armed' ? 'armed' : 'gone');
+    if (session.ended) this.end(session.sessionId);
+    if (this.#isOver(entry)) return;
+    if (session.path !== path) this.#moved(entry, path);
+    // Without a mark the file was not judged: it is missing or cannot be read.
+    if (!failed && session.mark !== undefined) this.#owed.settle(entry);
+    else this.#owed.add(entry, failed || why === 'armed' ? why : 'gone');
   }
 
-  function owe(entry: Entry, why: LookWhy): void {
-    if (entry.session.ended || closed) return;
-    const tries = (entry.owed?.tries ?? 0) + 1;
-    const waitMs = Math.min(1_000 * 2 ** (tries - 1), LONGEST_RETRY_MS);
-    entry.owed = { atMs: performance.now() + waitMs - 50, tries, why };
-    owedEntries.add(entry);
+  #moved(entry: Entry, from: string): void {
+    this.#files.unwatch(from);
+    this.#watchFile(entry);
   }
 
-  async function lookIfChanged(entry: Entry, why: LookWhy): Promise<void> {
-    const { session } = entry;
-    if (session.ended || closed) return;
-    const mark = await fileMark(session.path);
-    if (mark !== undefined && !files.watching(session.path)) watchFile(entry);
-    if (mark === undefined || changedSince(session.mark, mark)) await lookSoon(entry, why);
-  }
-
-  function tick(): void {
+  #forgetOld(): void {
     const now = performance.now();
-    for (const entry of owedEntries) {
-      if (entry.owed === undefined || entry.owed.atMs > now) continue;
-      // Not before this try is over; what it comes to decides.
-      entry.owed.atMs = now + LONGEST_RETRY_MS;
-      void lookOwed(entry, entry.owed.why);
+    if (now - this.#forgottenMs < FORGET_EVERY_MS) return;
+    this.#forgottenMs = now;
+    for (const [sessionId, { sinceMs }] of this.#entries) {
+      if (now - sinceMs > this.#core.settings.watchMaxAgeMs + FORGET_AFTER_MS) this.end(sessionId);
     }
   }
 
-  async function lookOwed(entry: Entry, why: LookWhy): Promise<void> {
-    const mark = await fileMark(entry.session.path);
-    if (entry.session.ended || closed) return;
-    // Still not written: no more than a stat until the sweep's step asks, which then says that it is missing.
-    if (mark === undefined && why === 'armed') return owe(entry, why);
-    if (mark !== undefined && !files.watching(entry.session.path)) watchFile(entry);
-    await lookSoon(entry, why);
+  #isOver(entry: Entry): boolean {
+    return entry.session.ended || this.#closed;
   }
-
-  return {
-    arm,
-    end,
-    tick,
-    retryNow() {
-      for (const entry of owedEntries) if (entry.owed !== undefined) entry.owed.atMs = 0;
-      tick();
-    },
-    advance(sessionId, generation) {
-      const session = entries.get(sessionId)?.session;
-      if (session === undefined || generation < session.generation) return;
-      session.generation = generation;
-      session.answered = undefined;
-      if (session.standing !== undefined) session.standing.planned = false;
-    },
-    get: (sessionId) => entries.get(sessionId)?.session,
-    *all() {
-      for (const entry of entries.values()) yield entry.session;
-    },
-    async lookIfChanged(session, why) {
-      const entry = entries.get(session.sessionId);
-      if (entry?.session === session) await lookIfChanged(entry, why);
-    },
-    counts: () => ({ sessions: entries.size, files: files.size(), owed: owedEntries.size }),
-    async close() {
-      closed = true;
-      for (const entry of entries.values()) clearTimeout(entry.followUp);
-      const looking = [...entries.values()].map((entry) => entry.looking ?? Promise.resolve());
-      await files.close();
-      await Promise.all(looking);
-    },
-  };
 }
 
 /** Size, time and inode; `undefined` where there is no such file to be had. */

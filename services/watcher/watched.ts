@@ -42,10 +42,14 @@ export interface WatchedSession {
   ended: boolean;
 }
 
+/** What is known of a watch when it begins. */
+export type NewWatch = Pick<
+  WatchedSession,
+  'sessionId' | 'server' | 'project' | 'path' | 'generation' | 'auto' | 'cid'
+>;
+
 /** A new entry for a watch that has just begun. */
-export function watchedSession(
-  fields: Pick<WatchedSession, 'sessionId' | 'server' | 'project' | 'path' | 'generation' | 'auto' | 'cid'>,
-): WatchedSession {
+export function watchedSession(fields: NewWatch): WatchedSession {
   return { ...fields, standing: undefined, mark: undefined, answered: undefined, shown: undefined, ended: false };
 }
 
