@@ -143,15 +143,24 @@ export function nudgesIn(transcriptPath: string, label = 'Paddock recovery'): nu
 
 /** Text of every prompt on the main chain, in file order. */
 export function promptsIn(transcriptPath: string): string[] {
-  return entries(transcriptPath).flatMap((entry) => {
-    const { type, message } = entry as { type?: string; message?: { content?: unknown } };
-    return type === 'user' && typeof message?.content === 'string' ? [message.content] : [];
-  });
+  return entriesOf(transcriptPath).flatMap(({ type, message }) =>
+    type === 'user' && typeof message?.content === 'string' ? [message.content] : [],
+  );
 }
 
-function entries(transcriptPath: string): unknown[] {
-  const lines = readFileSync(transcriptPath, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as unknown);
+/** As much of an entry as tests look at. */
+export interface TranscriptEntry {
+  type?: string;
+  operation?: string;
+  content?: string;
+  origin?: { kind?: string };
+  message?: { content?: unknown };
+}
+
+/** Every whole line of a transcript, parsed. */
+export function entriesOf(transcriptPath: string): TranscriptEntry[] {
+  const lines = readFileSync(transcriptPath, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as TranscriptEntry);
 }
 
 function call(url: string, method: string, token: string, body: unknown): Promise<Response> {
