@@ -47,7 +47,15 @@ export function createLogger({ level, name, destination }: LoggerOptions): Logge
     name,
     redact: { paths: [...redactedPaths(), 'err.command.args', 'error.command.args'], censor: '[hidden]' },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? standardOutput());
+}
+
+/**
+ * Written line by line: an asynchronous destination loses order at the end of a process and, where the reader is gone
+ * (a killed supervisor), its flush at exit tries the broken pipe again for ever.
+ */
+function standardOutput(): DestinationStream {
+  return pino.destination({ fd: 1, sync: true });
 }
 
 /** A logger that says nothing: the default of parts that are used as a library. */

@@ -1,7 +1,16 @@
 import { describe, expect, test } from '../../support/leaks.ts';
+import { eventually } from '../../support/events.ts';
 import { startProcess } from '../../support/processes.ts';
 
 const start = (how: string) => startProcess({ file: 'test/fixtures/programs/stopper.ts', args: [how] });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 describe('a process that is stopped', () => {
   test.for(['SIGTERM', 'SIGINT'] as const)(
@@ -31,12 +40,25 @@ describe('a process that is stopped', () => {
     expect(await program.line(/Stopping failed/)).toContain('second part');
   });
 
-  test('ends at once with 1 on a second signal', async () => {
-    const program = await start('hangs');
+  test('takes the same Ctrl-C twice (terminal and npm) for one', async () => {
+    const program = await start('clean');
+    program.signal('SIGINT');
+    expect(await program.stop('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
+  test('ends at once with 1 on a second signal half a second later', async () => {
+    const program = await start('hangs-long');
     program.signal('SIGTERM');
-    await program.line(/Stopping\./);
+    await program.line(/Still stopping/);
     expect((await program.stop('SIGTERM')).code).toBe(1);
     expect(program.lines.join('\n')).not.toContain('Not everything ended');
+  });
+
+  test('ends when its supervisor is gone', async () => {
+    const supervisor = await startProcess({ file: 'test/fixtures/programs/supervisor.ts' });
+    const pid = Number(/child (\d+)/.exec(supervisor.readyLine)?.[1]);
+    await supervisor.stop('SIGKILL');
+    await eventually(() => !isAlive(pid), { what: 'the end of the child' });
   });
 
   test('stops in order after an uncaught error, logs it, and ends with 1', async () => {
