@@ -20,6 +20,7 @@ export class Chat {
   readonly #parts: ChatParts;
   #live: Promise<LiveSession> | undefined;
   #tasks: RuntimeTask[] = [];
+  #asking = false;
 
   constructor(record: ChatRecord, parts: ChatParts) {
     this.record = record;
@@ -32,6 +33,7 @@ export class Chat {
 
   get state(): SessionApiState {
     if (this.record.closed !== undefined) return 'closed';
+    if (this.#asking) return 'waiting';
     if (this.record.turns.length > 0) return 'running';
     return this.record.waiting ? 'waiting' : 'idle';
   }
@@ -66,6 +68,9 @@ export class Chat {
     this.#live ??= this.#parts.runtime.open(this.#place(), {
       woken: (turnId) => this.#woken(turnId),
       turnEnded: (turn) => this.#ended(turn),
+      asking: (on) => {
+        this.#asking = on;
+      },
       tasksChanged: (tasks) => {
         this.#tasks = tasks;
       },
@@ -96,8 +101,13 @@ export class Chat {
     }
   }
 
-  /** A person writes: begins a turn, or takes the one slot behind the running turn. */
+  /** A person writes: answers what is asked, takes the one slot behind a running turn, or begins a turn. */
   async say(text: string): Promise<{ turnId: string | undefined }> {
+    if (this.#asking) {
+      this.#tell('message.human', this.#who());
+      await (await this.#live)?.answer(text);
+      return { turnId: this.record.turns[0]?.turnId };
+    }
     if (this.state === 'running') {
       this.#tell('message.human', this.#who());
       this.queue(text, false);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Channel } from './channel.ts';
 import { claudeEnvironment, type ClaudeOptions } from './claude-environment.ts';
 import { readClaudeMessage, type ClaudeResult } from './claude-messages.ts';
+import { PermissionDesk } from './claude-permissions.ts';
 import { loadAgentSdk, type SdkQuery, type SdkUserMessage } from './claude-sdk.ts';
 import type { ChatRuntime, LiveSession, Outcome, RuntimeListener, SessionPlace, TurnRequest } from './runtime.ts';
 
@@ -13,7 +14,10 @@ export function createClaudeRuntime(options: ClaudeOptions & { claudeHome: strin
       const sdk = await loadAgentSdk();
       const session = new ClaudeSession(listener);
       session.attach(
-        sdk.query({ prompt: session.input, options: { ...queryOptions(options, place), hooks: session.hooks() } }),
+        sdk.query({
+          prompt: session.input,
+          options: { ...queryOptions(options, place), ...session.callbacks(options.permissionMode) },
+        }),
       );
       return session;
     },
@@ -44,6 +48,7 @@ class ClaudeSession implements LiveSession {
   readonly #listener: RuntimeListener;
   /** Turns that were asked for and have no result yet, oldest first, by the id of their message. */
   readonly #asked = new Map<string, TurnRequest>();
+  readonly #permissions: PermissionDesk;
   /** The turn that a finished task began. */
   #wake: string | undefined;
   #query: SdkQuery | undefined;
@@ -52,6 +57,7 @@ class ClaudeSession implements LiveSession {
 
   constructor(listener: RuntimeListener) {
     this.#listener = listener;
+    this.#permissions = new PermissionDesk((on) => listener.asking(on));
   }
 
   attach(query: SdkQuery): void {
@@ -59,13 +65,17 @@ class ClaudeSession implements LiveSession {
     this.#reading = this.#read(query);
   }
 
-  /** A wake shows first as a submitted prompt that the runtime wrote. */
-  hooks(): Record<string, unknown> {
+  /** What Claude Code asks its host. A wake shows first as a submitted prompt that the runtime wrote. */
+  callbacks(mode: ClaudeOptions['permissionMode']): Record<string, unknown> {
     const submitted = async (input: { prompt?: unknown }): Promise<object> => {
       if (typeof input.prompt === 'string' && input.prompt.trimStart().startsWith(NOTIFICATION)) this.#woken();
       return {};
     };
-    return { UserPromptSubmit: [{ hooks: [submitted] }] };
+    const canUseTool = (_tool: string, input: Record<string, unknown>, { signal }: { signal: AbortSignal }) =>
+      this.#permissions.ask(input, signal);
+    const hooks = { UserPromptSubmit: [{ hooks: [submitted] }] };
+    // Nothing is asked where everything is allowed, and the SDK warns of a callback that it will never call.
+    return mode === 'bypassPermissions' ? { hooks } : { hooks, canUseTool };
   }
 
   /**
@@ -82,6 +92,10 @@ class ClaudeSession implements LiveSession {
       uuid,
       ...(turn.cause === 'human' ? { origin: { kind: 'human' } } : {}),
     });
+  }
+
+  async answer(text: string): Promise<void> {
+    this.#permissions.answer(text);
   }
 
   /**

@@ -22,6 +22,8 @@ export interface RuntimeListener {
   /** A turn that the runtime began by itself: a finished task woke the chat. */
   woken(turnId: string): void;
   turnEnded(turn: { turnId: string; outcome: Outcome; waiting: boolean }): void;
+  /** A running turn waits for its user's answer, or no longer does. */
+  asking(on: boolean): void;
   tasksChanged(tasks: RuntimeTask[]): void;
   /** Something that a person who watches would like to see; never needed for correctness. */
   noted(what: 'reply' | 'task.killed' | 'task.completed', fields: Record<string, unknown>): void;
@@ -33,6 +35,8 @@ export interface RuntimeListener {
 export interface LiveSession {
   /** Begins a turn, or queues it behind the one that is running. Resolves once the runtime has it. */
   begin(turn: TurnRequest): Promise<void>;
+  /** The user's answer to what the running turn asks. */
+  answer(text: string): Promise<void>;
   /** Ends the running turn as its user would; without one it does nothing. */
   interrupt(): Promise<void>;
   /** Kills a background task: as its user, or as the runtime does by itself. `false`: no such task is running. */

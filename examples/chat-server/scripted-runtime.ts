@@ -60,6 +60,9 @@ class ScriptedSession implements LiveSession {
     else this.#waitingTurns.push(turn);
   }
 
+  /** No script asks in the middle of a turn. */
+  async answer(): Promise<void> {}
+
   async interrupt(): Promise<void> {
     if (this.#turn === undefined) return;
     this.#transcript.interrupted();

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from '../support/leaks.ts';
 import { happened, NUDGE, test, verdict } from './support.ts';
 
@@ -86,3 +87,46 @@ describe('real Claude Code, held open by the example chat server', () => {
     expect(starts).toHaveLength(1);
   });
 });
+
+describe('a chat that asks its user', () => {
+  test('waits: a nudge is refused until the person has answered, and the answer goes on with the turn', async ({
+    claude,
+  }) => {
+    const server = await claude.restart({ permissionMode: 'default' });
+    const chat = await server.chats.create({ project: 'demo', prompt: 'BG::touch made-by-the-chat' });
+    await expect.poll(() => chat.state, { timeout: 20_000 }).toBe('waiting');
+    await expect(server.chats.deliver(chat.id, 'k1', NUDGE)).rejects.toMatchObject({
+      fields: { status: 409, code: 'waiting' },
+    });
+    await chat.say('yes');
+    await happened(server, chat, 'turn.ended');
+    await expect.poll(() => existsSync(join(chat.record.cwd, 'made-by-the-chat')), { timeout: 10_000 }).toBe(true);
+  });
+});
+
+test('a Claude Code process that dies is told as crashed, and its session takes nothing more', async ({ claude }) => {
+  const { server } = claude;
+  const chat = await server.chats.create({ project: 'demo', prompt: 'BG::sleep 5' });
+  await happened(server, chat, 'turn.ended');
+  // The shell of the task outlives a SIGKILL of its parent, so it is a short one.
+  for (const pid of claudeProcesses(chat.id)) process.kill(pid, 'SIGKILL');
+  const closed = await happened(server, chat, 'session.closed');
+  expect(closed.fields).toMatchObject({ reason: 'crashed' });
+  await expect(server.chats.deliver(chat.id, 'k1', NUDGE)).rejects.toMatchObject({ fields: { status: 410 } });
+});
+
+/** Processes that were started for a session, by its id on their command line. */
+function claudeProcesses(sessionId: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => commandLine(pid).includes(sessionId))
+    .map(Number);
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // gone meanwhile
+  }
+}

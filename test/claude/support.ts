@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Chat } from '../../examples/chat-server/chat.ts';
+import type { ClaudeOptions } from '../../examples/chat-server/claude-environment.ts';
 import type { Happening } from '../../examples/chat-server/happenings.ts';
 import { startExampleChatServer, type ExampleChatServer } from '../../examples/chat-server/start.ts';
 import type { Judgement } from '#shared/transcript/finding.js';
@@ -16,27 +17,29 @@ export interface ClaudeWorld {
   api: FakeMessagesApi;
   server: ExampleChatServer;
   /** Ends the chat server and starts another one on the same folder. */
-  restart(): Promise<ExampleChatServer>;
+  restart(more?: ClaudeOptions): Promise<ExampleChatServer>;
 }
+
+const FAKE = { apiKey: 'fake', model: 'claude-sonnet-4-5', permissionMode: 'bypassPermissions' } as const;
 
 /** Real Claude Code sessions in a folder of their own, against a model API of their own. */
 export const test = base.extend<{ claude: ClaudeWorld }>({
   claude: async ({ leaks: _leaks }, use) => {
     const dir = mkdtempSync(join(tmpdir(), 'real-claude-'));
     const api = await startFakeMessagesApi();
-    const start = () =>
+    const start = (more: ClaudeOptions = {}) =>
       startExampleChatServer({
         dataDir: dir,
         runtime: 'claude',
-        claude: { apiKey: 'fake', baseUrl: api.url, model: 'claude-sonnet-4-5', permissionMode: 'bypassPermissions' },
+        claude: { ...FAKE, baseUrl: api.url, ...more },
       });
     const world: ClaudeWorld = {
       dir,
       api,
       server: await start(),
-      restart: async () => {
+      restart: async (more) => {
         await world.server.close();
-        world.server = await start();
+        world.server = await start(more);
         return world.server;
       },
     };
