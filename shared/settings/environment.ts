@@ -47,12 +47,19 @@ export interface LoadedSettings {
  */
 export function loadSettings(env: Environment, file?: unknown): LoadedSettings {
   const path = typeof file === 'string' ? file : file === undefined ? env['CHAT_RECOVERY_CONFIG'] : undefined;
-  const cwd = process.cwd();
-  const places: Places = { home: env['HOME'] ?? env['USERPROFILE'] ?? homedir(), cwd };
-  if (path === undefined || path.trim() === '') return resolveSettings(env, file ?? {}, '', places);
-  const configFile = absolute(path.trim(), places);
-  const loaded = resolveSettings(env, readOrFail(configFile), `${configFile}: `, places);
+  if (path === undefined || path.trim() === '') return resolveSettings(env, file ?? {}, '', placesOf(env));
+  const configFile = absolute(path.trim(), placesOf(env));
+  return settingsOfFile(env, readOrFail(configFile), configFile);
+}
+
+/** {@link loadSettings} for an instance file that was read already. */
+export function settingsOfFile(env: Environment, file: Record<string, unknown>, configFile: string): LoadedSettings {
+  const loaded = resolveSettings(env, file, `${configFile}: `, placesOf(env));
   return { ...loaded, settings: { ...loaded.settings, configFile } };
+}
+
+function placesOf(env: Environment): Places {
+  return { home: env['HOME'] ?? env['USERPROFILE'] ?? homedir(), cwd: process.cwd() };
 }
 
 function readOrFail(path: string): Record<string, unknown> {

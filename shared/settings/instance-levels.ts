@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { loadSettings, SettingsError, type Environment, type ProcessSettings } from './environment.ts';
+import { loadSettings, settingsOfFile, SettingsError, type Environment, type ProcessSettings } from './environment.ts';
 import { InstanceFileError, readInstanceFile } from './instance-file.ts';
 import { effectiveRecovery, readEnvironment, readRecoveryBlock, type RecoveryLevels } from './precedence.ts';
 import { recoveryShape } from './recovery.ts';
@@ -38,8 +38,9 @@ export function createInstanceLevels(settings: ProcessSettings, env: Environment
 /** Process settings are read at start alone: an edit of one is named, so that nobody waits for its effect. */
 function reviewProcessSettings(settings: ProcessSettings, env: Environment, file: Record<string, unknown>): string[] {
   try {
-    const next = loadSettings(env, file);
-    const pairs = Object.entries({ ...next.settings, configFile: settings.configFile });
+    const { configFile } = settings;
+    const next = configFile === undefined ? loadSettings(env, file) : settingsOfFile(env, file, configFile);
+    const pairs = Object.entries({ ...next.settings, configFile });
     const running = new Map<string, unknown>(Object.entries(settings));
     const changed = pairs.filter(([key, value]) => !isDeepStrictEqual(value, running.get(key))).map(([key]) => key);
     const later = `The instance file has another value for ${changed.join(', ')}: it takes effect at the next start`;

@@ -152,7 +152,9 @@ function readLevel<S extends SettingShape>(
   return { values: recordFrom<Partial<SettingValues<S>>>(given, (key) => values.get(String(key))), faults };
 }
 
-function shown(value: unknown): string {
+/** The value for a message, cut; not one that carries a password in a URL. */
+function shown(value: unknown): string | undefined {
   const text = JSON.stringify(value) ?? String(value);
+  if (/:\/\/[^/]*@/.test(text)) return undefined;
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

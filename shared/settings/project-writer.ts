@@ -33,17 +33,16 @@ export function createProjectWriter(): ProjectWriter {
     }
   };
 
+  /** In the order of the calls for each project, and one at a time for each file, whatever links lead to it. */
+  const change = (server: ChatServer, slug: string, edit: (text: string) => string): Promise<void> =>
+    inTurn(`project ${server.id} ${slug}`, async () => {
+      const path = await placeOf(server, slug);
+      await inTurn(`file ${path}`, () => rewrite(path, edit));
+    });
+
   return {
-    async patch(server, slug, change) {
-      const path = await placeOf(server, slug);
-      const fields = checkChange(change);
-      if (Object.keys(fields).length === 0) return;
-      await inTurn(path, () => rewrite(path, (text) => editBlock(text, 'recovery', fields)));
-    },
-    async clear(server, slug) {
-      const path = await placeOf(server, slug);
-      await inTurn(path, () => rewrite(path, (text) => removeBlock(text, 'recovery')));
-    },
+    patch: (server, slug, fields) => change(server, slug, (text) => editBlock(text, 'recovery', checkChange(fields))),
+    clear: (server, slug) => change(server, slug, (text) => removeBlock(text, 'recovery')),
   };
 }
 
@@ -114,6 +113,7 @@ function edited(text: string, edit: (text: string) => string): string {
   try {
     return edit(text);
   } catch (error) {
+    if (error instanceof Problem) throw error;
     if (error instanceof YamlFault) throw fileInvalid(error.message, error, { line: error.line });
     throw fileInvalid(error instanceof Error ? error.message : String(error), error);
   }

@@ -145,7 +145,8 @@ describe('a change is refused', () => {
   test('of a file that does not parse: 409 that names the line, and the file is left alone', async () => {
     const broken = 'name: x\nlist: [1,\nrecovery:\n  maxRetries: 1\n';
     await onBench(broken, async ({ service, server }, file) => {
-      for (const refusal of [service.patch(server, 'a', { maxRetries: 2 }), service.clear(server, 'a')]) {
+      for (const act of [() => service.patch(server, 'a', { maxRetries: 2 }), () => service.clear(server, 'a')]) {
+        const refusal = act();
         await expect(refusal).rejects.toMatchObject(code(409, 'project_file_invalid'));
         await expect(refusal).rejects.toThrow(/line \d+/);
       }

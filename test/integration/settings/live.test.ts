@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadSettings } from '#shared/settings/environment.js';
 import type { EffectiveSettings } from '#shared/settings/recovery.js';
 import { describe, expect, test } from '../../support/leaks.ts';
 import { settingsBench, type BenchOptions, type SettingsBench } from '../../support/settings.ts';
@@ -131,6 +132,46 @@ describe('settings of a project', () => {
 });
 
 describe('the instance file', () => {
+  test('is read from its path at start; one that does not parse stops it and names file and line', async () => {
+    await onBench({ instance: 'port: 1\nrecovery:\n  maxRetries: 2\n' }, async ({ folder, write, service, server }) => {
+      const path = join(folder, 'instance.yaml');
+      const env = { HOME: folder };
+      expect(loadSettings(env, path)).toMatchObject({
+        settings: { port: 1, configFile: path },
+        sources: { port: 'file', configFile: 'default' },
+      });
+      expect(loadSettings({ ...env, CHAT_RECOVERY_CONFIG: path }).settings).toMatchObject({
+        port: 1,
+        configFile: path,
+      });
+      expect(retries(await service.effective(server, 'a'))).toBe('2 by file');
+
+      const broken = join(folder, 'broken.yaml');
+      write(broken, 'port: 1\nrecovery:\n  maxRetries: [\n');
+      expect(() => loadSettings(env, broken)).toThrow(/CHAT_RECOVERY_CONFIG .*broken\.yaml, line \d+: /);
+      write(broken, '- a\n');
+      expect(() => loadSettings(env, broken)).toThrow(/broken\.yaml, line 1: the file must be a map/);
+      expect(() => loadSettings(env, folder)).toThrow(/is not a file/);
+      write(broken, 'recovery: { maxRetries: -1 }\nport: none\n');
+      expect(() => loadSettings(env, broken)).toThrow(/broken\.yaml: port must be/);
+      write(broken, 'recovery: { maxRetries: -1 }\nhots: x\n');
+      expect(loadSettings(env, broken).warnings).toEqual([
+        `${broken} has unknown keys that are ignored: hots`,
+        `${broken}: recovery.maxRetries must be a non-negative integer, not -1; it is ignored`,
+      ]);
+    });
+  });
+
+  test('warnings that were logged at start are not logged again, but stay in force', async () => {
+    await onBench(
+      { instance: 'hots: x\n', env: { PADDOCK_RECOVERY_DEBOUNCE_MS: 'x' } },
+      async ({ service, logged }) => {
+        expect(service.warnings()).toHaveLength(2);
+        expect(logged).toEqual([]);
+      },
+    );
+  });
+
   test('is live: an edit of its block is told for everybody', async () => {
     await onBench({ instance: 'recovery:\n  maxRetries: 2\n', projects: { a: 'name: a\n' } }, async (bench) => {
       const { service, server, folder, write } = bench;

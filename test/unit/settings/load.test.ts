@@ -148,6 +148,7 @@ describe('a start is refused', () => {
       SESSION_API_TOKEN: 's3cr3t',
     };
     expect(JSON.stringify(refusal(env))).not.toContain('s3cr3t');
+    expect(JSON.stringify(refusal({ SESSION_API_URL: 'ftp://me:s3cr3t@x' }))).not.toContain('s3cr3t');
   });
 });
 
