@@ -69,29 +69,26 @@ export function createFileWatch({ log, count, maxFiles, open = openWatcher }: Fi
     if (watchers.size >= maxFiles || performance.now() < pausedUntilMs) return false;
     const watcher = open(path);
     watchers.set(path, watcher);
-    const current = (act: () => void) => () => {
+    const current = (act: () => void): void => {
       if (watchers.get(path) === watcher) act();
     };
-    watcher
-      .on(
-        'add',
-        current(() => on.onChange()),
-      )
-      .on(
-        'change',
-        current(() => on.onChange()),
-      )
-      .on(
-        'unlink',
-        current(() => {
-          unwatch(path);
-          on.onGone();
-        }),
-      )
-      .on('error', (error) => {
+    const changed = (): void => current(() => on.onChange());
+    watcher.on('add', changed);
+    // The system's own events: of the `change` that chokidar makes of them it drops each that follows another within 50 ms, and
+    // a kill often follows another entry within milliseconds.
+    watcher.on('raw', changed);
+    watcher.on('unlink', () =>
+      current(() => {
+        unwatch(path);
+        on.onGone();
+      }),
+    );
+    watcher.on('error', (error) =>
+      current(() => {
         failed(path, error);
         on.onFailed();
-      });
+      }),
+    );
     return true;
   }
 

@@ -9,7 +9,7 @@ import { changedSince, watchedSession, type LookWhy, type NewWatch, type Watched
 
 /** More reads at once gain nothing on one event loop and hold buffers of up to 64 KB each. */
 const CONCURRENT_LOOKS = 16;
-/** chokidar drops changes within 50 ms after one that it told of, and does not tell of them later: so each is followed up. */
+/** After each burst one more stat: what was written while a replaced file was being watched anew made no event. */
 const FOLLOW_UP_MS = 70;
 /** Sessions whose watch ended through another watcher are forgotten at the greatest age and this much. */
 const FORGET_AFTER_MS = 3_600_000;
@@ -136,7 +136,7 @@ export class Transcripts {
       onChange: () => void this.#changed(entry),
       onGone: () => {
         entry.session.mark = undefined;
-        if (!this.#isOver(entry)) this.#owed.add(entry, 'gone');
+        if (!this.#isOver(entry) && !this.#owed.has(entry)) this.#owed.add(entry, 'gone');
       },
       // What `onChange` would have told is to be seen all the same; from then on it is the sweep's.
       onFailed: () => void this.#lookSoon(entry, 'event'),
@@ -144,7 +144,7 @@ export class Transcripts {
   }
 
   async #changed(entry: Entry): Promise<void> {
-    await this.#lookSoon(entry, 'event');
+    await this.#lookIfChanged(entry, 'event');
     if (this.#isOver(entry)) return;
     clearTimeout(entry.followUp);
     entry.followUp = setTimeout(() => void this.#lookIfChanged(entry, 'event'), FOLLOW_UP_MS);
@@ -170,6 +170,8 @@ export class Transcripts {
     }
     if (mark !== undefined && !this.#files.watching(session.path)) this.#watchFile(entry);
     await this.#lookSoon(entry, why);
+    // In vain: a step later than before.
+    if (this.#owed.has(entry)) this.#owed.add(entry, why);
   }
 
   /** Looks now, or once more after the look in flight. */
@@ -185,11 +187,13 @@ export class Transcripts {
   }
 
   async #lookUntilQuiet(entry: Entry, why: LookWhy): Promise<void> {
-    for (let next: LookWhy | undefined = why; next !== undefined; next = entry.again) {
+    await this.#limit(() => this.#lookOnce(entry, why));
+    for (let next = entry.again; next !== undefined && !this.#isOver(entry); next = entry.again) {
       entry.again = undefined;
       const reason = next;
+      const mark = await fileMark(entry.session.path);
+      if (mark !== undefined && !changedSince(entry.session.mark, mark)) continue;
       await this.#limit(() => this.#lookOnce(entry, reason));
-      if (this.#isOver(entry)) return;
     }
   }
 
@@ -209,7 +213,7 @@ export class Transcripts {
     if (session.path !== path) this.#moved(entry, path);
     // Without a mark the file was not judged: it is missing or cannot be read.
     if (!failed && session.mark !== undefined) this.#owed.settle(entry);
-    else this.#owed.add(entry, failed || why === 'armed' ? why : 'gone');
+    else if (!this.#owed.has(entry)) this.#owed.add(entry, failed || why === 'armed' ? why : 'gone');
   }
 
   #moved(entry: Entry, from: string): void {
