@@ -211,9 +211,9 @@ const COVERS_MS = 30_000;
 
 function isHumanSinceNudge({ lastHuman, nudgesSinceHuman }: Pending, record: SessionRecord): boolean {
   if (lastHuman === undefined || nudgesSinceHuman > 0) return false;
-  if (lastHuman.certain || record.otherStartEventMs === undefined) return true;
+  if (lastHuman.certain) return true;
   const atMs = Date.parse(lastHuman.timestamp ?? '');
-  return Number.isNaN(atMs) || Math.abs(atMs - record.otherStartEventMs) > COVERS_MS;
+  return !record.otherStartsEventMs.some((startMs) => Math.abs(atMs - startMs) <= COVERS_MS);
 }
 
 async function afterNudge(parts: WorkerParts, chat: Case, result: NudgeResult): Promise<Next> {

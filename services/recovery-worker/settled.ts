@@ -24,6 +24,7 @@ export async function settled(parts: WorkerParts, record: SessionRecord, finding
     generation,
     answeredTaskIds: finding.answeredTaskIds,
     replied,
+    verdict: finding.reason,
   });
   if (result === 'recovered') observeReply(parts, record);
   return done('verdict-clear');

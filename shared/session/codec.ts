@@ -81,7 +81,7 @@ export function parseRecord(sessionId: string, raw: RawRecord): SessionRecord | 
     lastEventMs: number(raw['ev']) ?? 0,
     turnEndedEventMs: number(raw['et']),
     running: raw['run'] === '1',
-    otherStartEventMs: number(raw['os']),
+    otherStartsEventMs: list(json(raw['os']) as number[] | undefined),
     notice: parseNotice(raw['nt']),
     tries: number(raw['tries']),
     refusals: number(raw['ref']) ?? 0,

@@ -105,8 +105,8 @@ export interface SessionRecord {
   /** Event time of the newest turn end and whether a turn is known to be running. */
   turnEndedEventMs: number | undefined;
   running: boolean;
-  /** Last start of a turn that no person caused: it covers the prompt that it wrote. */
-  otherStartEventMs: number | undefined;
+  /** The last few starts of turns that no person caused, oldest first: each covers the prompt that it wrote. */
+  otherStartsEventMs: number[];
   notice: Notice | undefined;
   /** Automatic nudges since the last human message; `undefined`: the record began without history. */
   tries: number | undefined;

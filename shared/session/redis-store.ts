@@ -79,8 +79,8 @@ function changes(scripts: Scripts, keys: SessionKeys, options: StoreOptions): Ch
       return answer === false ? undefined : noticedResult(answer);
     },
     restartDebounce: (sessionId, noticeId) => scripts.run<boolean>('restartDebounce', { sessionId }, { noticeId }),
-    cleared: (sessionId, { generation, answeredTaskIds, replied }) =>
-      scripts.run('cleared', { sessionId }, { generation, answered: answeredTaskIds, replied }),
+    cleared: (sessionId, { answeredTaskIds, ...cleared }) =>
+      scripts.run('cleared', { sessionId }, { ...cleared, answered: answeredTaskIds }),
 
     async claimNudge({ sessionId, ...claim }) {
       const answer = await scripts.run<ClaimResult>('claimNudge', { sessionId }, claim);

@@ -5,6 +5,7 @@
 
 local SOURCE_RANK = { discovery = 1, hook = 2, webhook = 3 }
 local REPEAT_WINDOW_MS = 60000
+local OTHER_STARTS = 8
 
 local known = redis.call('GET', K.mark)
 if known then
@@ -137,7 +138,12 @@ end
 if a.type == 'turn.started' then
   applied()
   changes.run = 1
-  if a.cause ~= 'human' then changes.os = a.ts end
+  if a.cause ~= 'human' then
+    local starts = decoded(rec.os) or {}
+    starts[#starts + 1] = a.ts
+    while #starts > OTHER_STARTS do table.remove(starts, 1) end
+    changes.os = cjson.encode(starts)
+  end
   if not exists(rec) then changes.st = changes.st or 'idle' end
   save(rec, changes)
   trail(rec, 'turn-started', nil, { cause = a.cause })

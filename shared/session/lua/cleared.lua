@@ -1,4 +1,4 @@
--- The notice is answered or gone. a: id, generation, answered[], replied
+-- The notice is answered or gone. a: id, generation, answered[], replied, verdict?
 -- returns 'recovered' | 'cleared' | 'nothing'
 local rec = load()
 if not exists(rec) or isNewer(rec) or number(rec.gen) ~= a.generation or rec.st == 'closed' then return reply('nothing') end
@@ -42,6 +42,6 @@ save(rec, changes)
 if result == 'recovered' then
   trail(rec, 'recovered', nil, { attempt = attempt.id, afterMs = now - (attempt.sentMs or now), kind = attempt.kind })
 elseif result == 'cleared' then
-  trail(rec, 'cleared', a.replied and 'verdict-clear' or nil)
+  trail(rec, 'cleared', a.verdict or 'verdict-clear')
 end
 return reply(result)

@@ -30,7 +30,7 @@ function record(change: Partial<SessionRecord> = {}): SessionRecord {
     lastEventMs: NOW,
     turnEndedEventMs: NOW,
     running: false,
-    otherStartEventMs: undefined,
+    otherStartsEventMs: [],
     notice: {
       id: 'n1',
       key: 'k1',
