@@ -38,64 +38,91 @@ export const headOf = (line: Buffer): Head => {
   return found;
 };
 
-const PARSED_TYPES: ReadonlySet<string> = new Set(['user', 'assistant', 'queue-operation']);
-const PARSED_SUBTYPES: ReadonlySet<string> = new Set(['compact_boundary', 'api_error']);
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
+const TYPE = bytesOf('type');
+const SUBTYPE = bytesOf('subtype');
+const SIDECHAIN = bytesOf('isSidechain');
+const ATTACHMENT = bytesOf('attachment');
+const SYSTEM = bytesOf('system');
+const QUEUED_COMMAND = bytesOf('queued_command');
+const PARSED_TYPES = [bytesOf('user'), bytesOf('assistant'), bytesOf('queue-operation')];
+const PARSED_SUBTYPES = [bytesOf('compact_boundary'), bytesOf('api_error')];
+const TRUE = 0x74;
 
 const candidate = (end: number): Head => ({ kind: 'candidate', end });
 const inert = (end: number): Head => ({ kind: 'inert', end });
+
+/** Whether the bytes from `start` to `end` are `word`. No string is made: this runs for every line. */
+const isWord = (line: Buffer, start: number, end: number, word: Uint8Array): boolean => {
+  if (end - start !== word.length) return false;
+  for (let at = 0; at < word.length; at += 1) if (line[start + at] !== word[at]) return false;
+  return true;
+};
+
+const isOneOf = (line: Buffer, start: number, end: number, words: readonly Uint8Array[]): boolean =>
+  words.some((word) => isWord(line, start, end, word));
 
 /** Walks `"key": value` pairs. `inAttachment`: the object is an attachment, and its `type` decides. */
 const walk = (line: Buffer, start: number, inAttachment: boolean): Head => {
   let at = start;
   let system = false;
   for (;;) {
-    const key = readKey(line, at);
-    if (key === undefined) return candidate(at);
-    const value = line[key.valueAt];
+    at = skipSpace(line, at);
+    if (line[at] === COMMA) at = skipSpace(line, at + 1);
+    const keyEnd = plainKeyEnd(line, at);
+    if (keyEnd === -1) return candidate(at);
+    const keyStart = at + 1;
+    const valueAt = valueStart(line, keyEnd + 1);
+    if (valueAt === -1) return candidate(at);
+    const value = line[valueAt];
     if (value === OPEN || value === OPEN_LIST) {
-      if (key.name !== 'attachment' || value !== OPEN || inAttachment) return candidate(key.valueAt);
-      return walk(line, key.valueAt + 1, true);
+      const attachment = !inAttachment && value === OPEN && isWord(line, keyStart, keyEnd, ATTACHMENT);
+      return attachment ? walk(line, valueAt + 1, true) : candidate(valueAt);
     }
-    const end = valueEnd(line, key.valueAt);
-    if (end === undefined) return candidate(key.valueAt);
-    const text = value === QUOTE && end - key.valueAt < 64 ? line.toString('latin1', key.valueAt + 1, end - 1) : '';
-    if (inAttachment && key.name === 'type') return text === 'queued_command' ? candidate(end) : inert(end);
-    if (!inAttachment) {
-      if (key.name === 'isSidechain' && value === 0x74) return inert(end); // "t" of true
-      if (system && key.name === 'subtype') return PARSED_SUBTYPES.has(text) ? candidate(end) : inert(end);
-      if (key.name === 'type') {
-        if (PARSED_TYPES.has(text)) return candidate(end);
-        if (text === 'system') system = true;
-        else if (text !== 'attachment') return inert(end);
-      }
+    const end = valueEnd(line, valueAt);
+    if (end === -1) return candidate(valueAt);
+    if (isWord(line, keyStart, keyEnd, TYPE)) {
+      if (inAttachment) return isWord(line, valueAt + 1, end - 1, QUEUED_COMMAND) ? candidate(end) : inert(end);
+      if (isOneOf(line, valueAt + 1, end - 1, PARSED_TYPES)) return candidate(end);
+      if (isWord(line, valueAt + 1, end - 1, SYSTEM)) system = true;
+      else if (!isWord(line, valueAt + 1, end - 1, ATTACHMENT)) return inert(end);
+    } else if (!inAttachment && value === TRUE && isWord(line, keyStart, keyEnd, SIDECHAIN)) {
+      return inert(end);
+    } else if (system && isWord(line, keyStart, keyEnd, SUBTYPE)) {
+      return isOneOf(line, valueAt + 1, end - 1, PARSED_SUBTYPES) ? candidate(end) : inert(end);
     }
     at = end;
   }
 };
 
-/** The next key's name and where its value begins; `undefined` where the bytes are no further pair. */
-const readKey = (line: Buffer, start: number): { name: string; valueAt: number } | undefined => {
-  let at = skipSpace(line, start);
-  if (line[at] === COMMA) at = skipSpace(line, at + 1);
-  if (line[at] !== QUOTE) return undefined;
-  const end = line.indexOf(QUOTE, at + 1);
-  if (end === -1 || end - at > 64) return undefined;
-  const name = line.toString('latin1', at + 1, end);
-  // A key with an escape in it could be any key.
-  if (name.includes('\\')) return undefined;
-  const colon = skipSpace(line, end + 1);
-  return line[colon] === COLON ? { name, valueAt: skipSpace(line, colon + 1) } : undefined;
+/** Keys of interest are short; a longer one, or one with an escape (it could be any key), is not read on. */
+const MAX_KEY_BYTES = 64;
+
+/** Where the quote behind a plain key stands; -1 where there is no such key. */
+const plainKeyEnd = (line: Buffer, start: number): number => {
+  if (line[start] !== QUOTE) return -1;
+  for (let at = start + 1; at <= start + MAX_KEY_BYTES; at += 1) {
+    if (line[at] === QUOTE) return at;
+    if (line[at] === BACKSLASH) return -1;
+  }
+  return -1;
 };
 
-/** Where a plain value ends (behind it); `undefined` where it does not. */
-const valueEnd = (line: Buffer, start: number): number | undefined => {
+/** Where the value behind a key begins; -1 where no colon follows. */
+const valueStart = (line: Buffer, keyEnd: number): number => {
+  const colon = skipSpace(line, keyEnd);
+  return line[colon] === COLON ? skipSpace(line, colon + 1) : -1;
+};
+
+/** Where a plain value ends (behind it); -1 where it does not. */
+const valueEnd = (line: Buffer, start: number): number => {
   if (line[start] === QUOTE) return stringEnd(line, start);
   let at = start;
   while (at < line.length && line[at] !== COMMA && line[at] !== CLOSE) at += 1;
-  return at < line.length && at > start ? at : undefined;
+  return at < line.length && at > start ? at : -1;
 };
 
-const stringEnd = (line: Buffer, start: number): number | undefined => {
+const stringEnd = (line: Buffer, start: number): number => {
   let at = line.indexOf(QUOTE, start + 1);
   while (at !== -1) {
     let slashes = 0;
@@ -103,7 +130,7 @@ const stringEnd = (line: Buffer, start: number): number | undefined => {
     if (slashes % 2 === 0) return at + 1;
     at = line.indexOf(QUOTE, at + 1);
   }
-  return undefined;
+  return -1;
 };
 
 const skipSpace = (line: Buffer, start: number): number => {
@@ -112,9 +139,24 @@ const skipSpace = (line: Buffer, start: number): number => {
   return at;
 };
 
-/** How a record of Claude Code begins; a second one inside a line was glued on by a writer that had died in the first. */
-const RECORD_STARTS = [Buffer.from('{"type"'), Buffer.from('{"parentUuid"')] as const;
+/**
+ * How a record of Claude Code begins; a second one inside a line was glued on by a writer that had died in the first. Both
+ * begin with a rare byte, which makes the search cheap (a sign such as `"message"` costs ten times as much).
+ */
+const TYPE_FIRST = Buffer.from('{"type"');
+const PARENT_FIRST = Buffer.from('{"parentUuid"');
 
-/** Whether another record may begin behind `from`: the line must then be looked at as a whole. */
-export const mayHoldAnother = (line: Buffer, from: number): boolean =>
-  RECORD_STARTS.some((start) => line.indexOf(start, from) !== -1);
+/** How far from a line's end a second record is looked for: records that decide are far smaller. */
+const GLUED_BYTES = 16 * 1_024;
+
+/** Whether another record that can decide may begin behind `behind`: the line must then be looked at as a whole. */
+export const mayHoldAnother = (line: Buffer, behind: number): boolean => {
+  const from = Math.max(behind, line.length - GLUED_BYTES);
+  if (line.indexOf(PARENT_FIRST, from) !== -1) return true;
+  for (let at = line.indexOf(TYPE_FIRST, from); at !== -1; at = line.indexOf(TYPE_FIRST, at + 1)) {
+    const value = valueStart(line, at + TYPE_FIRST.length);
+    const end = value === -1 ? -1 : valueEnd(line, value);
+    if (end !== -1 && isOneOf(line, value + 1, end - 1, PARSED_TYPES)) return true;
+  }
+  return false;
+};

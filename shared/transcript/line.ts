@@ -83,6 +83,7 @@ const parseJson = (text: string): unknown => {
 /** Places at which a glued record is tried; a line with more is not worth the time. */
 const MAX_TRIES = 64;
 const RECORD_START = /\{\s*"/g;
+const TRAILING_NULS = /[\s\0]+$/;
 const AFTER_RECORD = /\}[\s\0]*$/;
 
 /**
@@ -95,7 +96,7 @@ const recovered = (line: Buffer, offset: number, context: LineContext): ParsedLi
   const entries: Entry[] = [];
   let end = text.length;
   for (const start of starts.toReversed()) {
-    const record = parseJson(text.slice(start, end));
+    const record = parseJson(text.slice(start, end).replace(TRAILING_NULS, ''));
     const own = isObject(record) && typeof record['sessionId'] === 'string';
     if (own) {
       const entry = entryOf(record, offset + Buffer.byteLength(text.slice(0, start)), context);

@@ -14,9 +14,9 @@ export const TERMINATED: ReadonlySet<string> = new Set(['killed', 'stopped']);
 export const isTerminated = (notification: Notification): boolean =>
   notification.status !== undefined && TERMINATED.has(notification.status);
 
-const OPEN_BLOCK = /<task-notification(?:\s[^>]*)?>/gi;
+const OPEN_BLOCK = /<task-notification(?:\s[^<>]*)?>/gi;
 const CLOSE_BLOCK = /^<\/task-notification\s*>/i;
-const TAG = /^<([a-z][\w-]*)(?:\s[^>]*)?>/i;
+const TAG = /^<([a-z][\w-]*)(?:\s[^<>]*)?>/i;
 
 /**
  * Every block of a payload, in order. Children are found by name, any case, in any order; of two with one name the
@@ -69,7 +69,11 @@ const takeChild = (payload: string, name: string, from: number, children: Map<st
   return end.after;
 };
 
+/** Where a child ends. Nearly always its closing tag is written as the opening one, which is the quick way. */
 const closingTag = (payload: string, name: string, from: number): { start: number; after: number } | undefined => {
+  const exact = `</${name}>`;
+  const start = payload.indexOf(exact, from);
+  if (start !== -1) return { start, after: start + exact.length };
   const pattern = new RegExp(`</${name}\\s*>`, 'gi');
   pattern.lastIndex = from;
   const match = pattern.exec(payload);

@@ -1,5 +1,4 @@
 import type { Entry, EntryOf } from './entry.ts';
-import { shortHash } from './text.ts';
 import { answer, launch, noteNotification, settleLaunches, stopTask } from './signature-tasks.ts';
 import { type ChatState, type Open, freshState } from './signature-state.ts';
 
@@ -125,7 +124,7 @@ const onNotification = (state: ChatState, entry: EntryOf<'notification'>): void 
   const isCopy = entry.via !== 'enqueue' && state.enqueuedKeys.has(entry.key);
   if (entry.via === 'enqueue') state.enqueuedKeys.add(entry.key);
   if (!isCopy) {
-    state.newestNotice = { entry, key: shortHash(`${entry.key} ${entry.stamp ?? entry.offset}`) };
+    state.newestNotice = { entry, key: `${entry.key} ${entry.stamp ?? entry.offset}` };
   }
   noteNotification(state, entry, isCopy);
 };

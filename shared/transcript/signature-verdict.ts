@@ -79,7 +79,7 @@ const pendingFinding = (state: ChatState, facts: FindingFacts, live: readonly Pe
     reason,
     tasks: live.map(noticeOf),
     noticeId: noticeIdOf(live),
-    noticeKey: newestNotice?.key ?? '',
+    noticeKey: shortHash(newestNotice?.key ?? ''),
     wakeKey: wakeEntry === undefined ? undefined : identityOf(wakeEntry),
     noticeStampMs: stampMs(newestNotice?.entry),
     wakeStampMs: stampMs(wakeEntry),

@@ -67,8 +67,8 @@ export const createReducer = (context: Pick<ReadContext, 'answeredTaskIds' | 'hi
     boundary = entry.offset;
     const finding = current();
     const certain = finding.kind === 'settled' && finding.verdict !== 'error-entry';
-    if (certain) decidedAt ??= entry.offset;
-    else wanted = wantedOf(finding, newestFirst);
+    if (!certain) wanted = wantedOf(finding, newestFirst);
+    if (wanted?.isMet() ?? true) decidedAt ??= entry.offset;
   };
 
   const lookForLaunches = (entry: Entry): void => {

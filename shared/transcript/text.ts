@@ -20,19 +20,26 @@ export const isLocalOutput = (text: string): boolean => LOCAL_OUTPUT.test(text);
 export const isCommandText = (text: string): boolean => COMMAND.test(text);
 
 /** Takes the runtime's "not user input" line off, so that what stands behind it can be judged. */
-export const withoutNonUserLine = (text: string): string => text.replace(NON_USER_LINE, '');
+export const withoutNonUserLine = (text: string): string =>
+  hasNonUserLine(text) ? text.replace(NON_USER_LINE, '') : text;
 export const hasNonUserLine = (text: string): boolean => NON_USER_LINE.test(text);
 
 /** Whether a text is a nudge: it begins with one of the labels in brackets (any case). */
 export const isNudgeText = (text: string, labels: readonly string[]): boolean => {
-  const start = withoutNonUserLine(text).trimStart().toLowerCase();
-  return (
-    start.startsWith('[') && [...KNOWN_LABELS, ...labels].some((label) => start.startsWith(`[${label.toLowerCase()}]`))
-  );
+  const start = withoutNonUserLine(text).trimStart();
+  if (!start.startsWith('[')) return false;
+  const lower = start.slice(0, 200).toLowerCase();
+  return [...KNOWN_LABELS, ...labels].some((label) => lower.startsWith(`[${label.toLowerCase()}]`));
 };
 
+/** A text up to this length is its own key; a longer one is kept as its hash. */
+const KEPT_TEXT = 2_048;
+
 /** Identity of a text, equal for the copies of it that the queue and the chat hold. White space around it is no part. */
-export const textKey = (text: string): string => shortHash(withoutNonUserLine(text).trim());
+export const textKey = (text: string): string => {
+  const bare = withoutNonUserLine(text).trim();
+  return bare.length <= KEPT_TEXT ? bare : shortHash(bare);
+};
 
 export const shortHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
