@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { attemptId } from '#shared/session/attempt.js';
+import { describe, expect, test } from '../../support/redis.ts';
+import { Model } from './model.ts';
+import { Chat, SERVER, publish, storeOn } from './support.ts';
+
+/** Commands of one run, and of all runs: the number is told in the test's name and can be raised by hand. */
+const RUNS = Number(process.env['MODEL_RUNS'] ?? 60);
+const COMMANDS = 60;
+let executed = 0;
+
+/** The store under test with what the commands need to remember. */
+class Real {
+  readonly chat: Chat;
+  eventSeconds = 0;
+  /** Attempts by the key that they are to have, as the store named them. */
+  readonly sentKeys = new Map<string, number>();
+
+  constructor(chat: Chat) {
+    this.chat = chat;
+  }
+  next(): number {
+    this.eventSeconds += 10;
+    return this.eventSeconds;
+  }
+  async attempt() {
+    return (await this.chat.store.find(this.chat.id))?.attempt;
+  }
+  async ref(owner: string) {
+    return { sessionId: this.chat.id, attemptId: (await this.attempt())?.id ?? 'none', owner };
+  }
+}
+
+type Command = fc.AsyncCommand<Model, Real>;
+const owners = fc.constantFrom('w1', 'w2');
+/** Each change may be sent twice, as ioredis does after a reconnect: the second must change nothing. */
+const resends = fc.boolean();
+
+async function compare(model: Model, real: Real): Promise<void> {
+  executed += 1;
+  const record = await real.chat.store.find(real.chat.id);
+  if (!model.exists) return void expect(record).toBeUndefined();
+  expect({
+    generation: record?.generation,
+    armed: record?.armed,
+    closed: record?.state === 'closed',
+    notice: record?.notice?.id,
+    tries: record?.tries,
+    refusals: record?.refusals,
+    manuals: record?.manuals,
+    userStopped: record?.userStopped,
+    paused: (await real.chat.store.paused()).paused,
+    attempt: record?.attempt && {
+      noticeId: record.attempt.noticeId,
+      kind: record.attempt.kind,
+      try: record.attempt.try,
+      phase: record.attempt.phase,
+      outcome: record.attempt.outcome,
+      owner: record.attempt.owner,
+      unknownBefore: record.attempt.unknownBefore,
+    },
+  }).toEqual({
+    generation: model.generation,
+    armed: model.armed,
+    closed: model.closed,
+    notice: model.notice?.id,
+    tries: model.tries,
+    refusals: model.refusals,
+    manuals: model.manuals,
+    userStopped: model.userStopped,
+    paused: model.paused,
+    attempt: model.attempt && {
+      noticeId: model.attempt.noticeId,
+      kind: model.attempt.kind,
+      try: model.attempt.try,
+      phase: model.attempt.phase,
+      outcome: model.attempt.outcome,
+      owner: model.attempt.owner,
+      unknownBefore: model.attempt.unknownBefore,
+    },
+  });
+}
+
+function command(name: string, run: (model: Model, real: Real) => Promise<void>): Command {
+  return {
+    check: () => true,
+    async run(model, real) {
+      await run(model, real);
+      await compare(model, real);
+    },
+    toString: () => name,
+  };
+}
+
+const eventCommands = [
+  fc
+    .record({
+      outcome: fc.constantFrom('completed', 'interrupted'),
+      cause: fc.constantFrom('human', 'wake', 'recovery'),
+      twice: resends,
+    })
+    .map(({ outcome, cause, twice }) =>
+      command(`turnEnded(${outcome}, ${cause}${twice ? ', twice' : ''})`, async (model, real) => {
+        const [seconds, deliveryId] = [real.next(), randomUUID()];
+        const send = () => real.chat.turnEnded(seconds, { outcome, cause }, { deliveryId });
+        await send();
+        if (twice) expect((await send()).outcome).toBe('duplicate');
+        model.turnEnded(outcome as 'completed', cause);
+      }),
+    ),
+  fc.constantFrom('human', 'wake', 'recovery').map((cause) =>
+    command(`turnStarted(${cause})`, async (model, real) => {
+      await real.chat.turnStarted(real.next(), { cause });
+      model.turnStarted(cause);
+    }),
+  ),
+  fc.constant(
+    command('human', async (model, real) => {
+      await real.chat.human(real.next());
+      model.human();
+    }),
+  ),
+  fc.constant(
+    command('close', async (model, real) => {
+      await real.chat.closed(real.next());
+      model.close();
+    }),
+  ),
+  fc.constant(
+    command('staleTurnEnd', async (model, real) => {
+      if (!model.exists || real.eventSeconds === 0) return;
+      const { outcome } = await real.chat.turnEnded(-100);
+      expect(outcome).toBe('stale');
+    }),
+  ),
+  fc.constantFrom('b1', 'b2').map((task) =>
+    command(`taskStopped(${task})`, async (model, real) => {
+      await real.chat.taskStopped(0, task);
+      model.taskStopped(task);
+    }),
+  ),
+];
+
+const lookCommands = [
+  fc.constantFrom('1', '2', '3').map((n) =>
+    command(`noticed(n${n})`, async (model, real) => {
+      const task = `b${n}`;
+      const result = model.exists ? await real.chat.notice(`n${n}`, [task]) : undefined;
+      expect(result !== undefined).toBe(model.noticed({ id: `n${n}`, task }));
+    }),
+  ),
+  fc.boolean().map((replied) =>
+    command(`cleared(${replied})`, async (model, real) => {
+      // A notice that was never seen cannot be read as answered.
+      if (model.notice === undefined) return;
+      await real.chat.store.cleared(real.chat.id, { generation: model.generation, answeredTaskIds: [], replied });
+      model.cleared(replied);
+    }),
+  ),
+];
+
+const nudgeCommands = [
+  fc
+    .record({
+      kind: fc.constantFrom('auto', 'manual'),
+      n: fc.constantFrom('1', '2', '3'),
+      owner: owners,
+      twice: resends,
+      old: fc.constantFrom(0, 0, 0, 1),
+      leaseMs: fc.constantFrom(600_000, 600_000, 0),
+    })
+    .map(({ kind, n, owner, twice, old, leaseMs }) =>
+      command(
+        `claim(${kind}, n${n}, ${owner}${old ? ', old generation' : ''}${leaseMs === 0 ? ', lease runs out' : ''}${twice ? ', twice' : ''})`,
+        async (model, real) => {
+          const change = {
+            kind: kind as 'auto',
+            noticeId: `n${n}`,
+            generation: model.generation - old,
+            owner,
+            humanSinceNudge: false,
+          };
+          const send = () =>
+            real.chat.store.claimNudge({
+              sessionId: real.chat.id,
+              leaseMs,
+              nudgesInTranscript: 0,
+              humanPromptId: undefined,
+              limits: { maxNudgesPerHour: 0, maxConcurrent: 0, slotMs: 600_000 },
+              ...change,
+            });
+          const state = await real.chat.store.find(real.chat.id);
+          if (kind === 'manual' && state?.state === 'nudged') return;
+          const first = await send();
+          const expected = model.claim(kind as 'auto', `n${n}`, model.generation - old, owner);
+          const told = first.ok ? first.try : first.reason.replace('paused-itself', 'paused');
+          expect(told).toBe(expected);
+          if (first.ok && leaseMs === 0) model.expireLease();
+          if (!twice || !first.ok) return;
+          expect(await send()).toMatchObject({ ok: true, attemptId: first.attemptId });
+          model.claim(kind as 'auto', `n${n}`, model.generation - old, owner);
+          if (leaseMs === 0) model.expireLease();
+        },
+      ),
+    ),
+  fc.record({ owner: owners, twice: resends }).map(({ owner, twice }) =>
+    command(`sending(${owner}${twice ? ', twice' : ''})`, async (model, real) => {
+      const ref = await real.ref(owner);
+      const answer = await real.chat.store.sending(ref, 600_000);
+      const allowed = model.sending(owner);
+      expect(answer.ok).toBe(allowed);
+      if (!allowed) return;
+      const { attempt } = model;
+      expect(ref.attemptId).toBe(
+        attemptId({
+          server: SERVER,
+          sessionId: real.chat.id,
+          noticeId: attempt?.noticeId ?? '',
+          kind: attempt?.kind ?? 'auto',
+          try: attempt?.try ?? 0,
+          refusals: attempt?.refusals ?? 0,
+        }),
+      );
+      if (twice) expect((await real.chat.store.sending(ref, 600_000)).ok).toBe(model.sending(owner));
+    }),
+  ),
+  fc
+    .record({ outcome: fc.constantFrom('accepted', 'refused', 'unknown', 'failed'), twice: resends })
+    .map(({ outcome, twice }) =>
+      command(`settle(${outcome}${twice ? ', twice' : ''})`, async (model, real) => {
+        // Only a call that may have left can come back.
+        if (model.attempt === undefined || model.attempt.phase === 'claimed') return;
+        const ref = await real.ref('w1');
+        const settlement = { outcome: outcome as 'accepted', detail: 'x' };
+        const { applied } = await real.chat.store.settleNudge(ref, settlement);
+        expect(applied).toBe(model.settle(outcome as 'accepted'));
+        if (twice && outcome !== 'accepted')
+          expect((await real.chat.store.settleNudge(ref, settlement)).applied).toBe(false);
+      }),
+    ),
+  fc.record({ owner: owners, unknown: fc.boolean() }).map(({ owner, unknown }) =>
+    command(`release(${owner}, ${unknown})`, async (model, real) => {
+      await real.chat.store.releaseLease(await real.ref(owner), { unknown, detail: 'x' });
+      model.release(owner, unknown);
+    }),
+  ),
+  fc.constant(
+    command('pause', async (model, real) => {
+      await real.chat.store.pause('operator');
+      model.paused = true;
+    }),
+  ),
+  fc.constant(
+    command('resume', async (model, real) => {
+      await real.chat.store.resume('operator');
+      model.resume();
+    }),
+  ),
+  fc.constant(
+    command('endWatch', async (model, real) => {
+      // A watch that was ended stays ended: doing it again raises nothing.
+      const again = model.exists && !model.armed;
+      if (again) return;
+      await real.chat.store.endWatch(real.chat.id, 'watch-ended');
+      model.endWatch();
+    }),
+  ),
+];
+
+describe('the store against a plain model of the behaviour', () => {
+  test(
+    `random interleavings of events, looks, claims, calls, settlements and resends agree after each step (${RUNS} runs)`,
+    { timeout: 120_000 },
+    async ({ redis }) => {
+      const all = [...eventCommands, ...lookCommands, ...lookCommands, ...nudgeCommands, ...nudgeCommands];
+      await fc.assert(
+        fc.asyncProperty(fc.commands(all, { maxCommands: COMMANDS, size: 'max' }), async (commands) => {
+          await redis.client.unlink(`{${redis.tag}}:pause`, `{${redis.tag}}:streak`);
+          const store = storeOn(redis);
+          await publish(store, { maxRetries: 2 });
+          const model = new Model();
+          model.maxRetries = 2;
+          await fc.asyncModelRun(() => ({ model, real: new Real(new Chat(store)) }), commands);
+        }),
+        { numRuns: RUNS },
+      );
+      expect(executed).toBeGreaterThan(RUNS * 5);
+      console.info(`model-based test: ${executed} commands run`);
+    },
+  );
+});
