@@ -39,7 +39,7 @@ const code = (status: number, name: string, more: object = {}) => ({ fields: { s
 describe('changing a project’s settings', () => {
   test('touches nothing else in the file, keeps its mode, and leaves no other file', async () => {
     await onBench(COMMENTED, async ({ service, server, changes }, file) => {
-      chmodSync(file, 0o640);
+      chmodSync(file, 0o666); // More than the usual umask leaves to a new file.
       const effective = await service.patch(server, 'a', { autoReDrive: false, maxRetries: 3 });
       expect(effective.values).toMatchObject({ autoReDrive: false, maxRetries: 3, debounceMs: 5_000 });
       expect(effective.sources).toMatchObject({
@@ -50,7 +50,7 @@ describe('changing a project’s settings', () => {
       expect(read(file)).toBe(
         COMMENTED.replace('autoReDrive: true ', 'autoReDrive: false ').replace('5000\n', '5000\n  maxRetries: 3\n'),
       );
-      expect(statSync(file).mode & 0o777).toBe(0o640);
+      expect(statSync(file).mode & 0o777).toBe(0o666);
       expect(readdirSync(join(file, '..'))).toEqual(['project.yaml']);
       expect(changes).toEqual([{ serverId: 'default', slug: 'a' }]);
     });
