@@ -32,9 +32,9 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 /** Beside the source, also when this file runs from `dist/examples/chat-server`. */
 const PLACES = [HERE, join(HERE, '..', '..', '..', 'examples', 'chat-server')];
 
-/** Loads the SDK; where it is not installed, one sentence says how to. */
-export async function loadAgentSdk(): Promise<AgentSdk> {
-  const file = PLACES.map((place) => join(place, PACKAGE)).find((path) => existsSync(path));
+/** Loads the SDK; where it is in none of the places, one sentence says how to install it. */
+export async function loadAgentSdk(places: readonly string[] = PLACES): Promise<AgentSdk> {
+  const file = places.map((place) => join(place, PACKAGE)).find((path) => existsSync(path));
   if (file === undefined) {
     throw new Error(
       'Real Claude Code sessions need the Agent SDK (400 MB): install it with `npm ci --prefix examples/chat-server`.',

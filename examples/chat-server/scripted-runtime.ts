@@ -9,7 +9,8 @@ import {
   type Timings,
   type TurnPlan,
 } from './scripts.ts';
-import { newTask, TranscriptWriter, type LaunchedTask, type PromptOrigin } from './transcript-writer.ts';
+import { newTask, type LaunchedTask, type PromptOrigin } from './transcript-shapes.ts';
+import { TranscriptWriter } from './transcript-writer.ts';
 
 /**
  * Runs no model: writes the transcript that a real session would have written, entry by entry and in the real order.

@@ -1,20 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { encodeCwd, originFields, toolResult, type LaunchedTask, type PromptOrigin } from './transcript-shapes.ts';
 
 /** Claude Code's version whose shapes are written. */
 export const WRITTEN_VERSION = '2.1.332';
 const MODEL = 'claude-sonnet-4-5';
-
-export interface LaunchedTask {
-  taskId: string;
-  toolUseId: string;
-  command: string;
-  description: string;
-}
-
-/** Where a prompt came from, as the runtime marks it. */
-export type PromptOrigin = 'human' | 'sdk' | 'task-notification';
 
 /**
  * Writes one session's transcript in the shapes of Claude Code 2.1.332: every entry one line, every line one append, so
@@ -53,7 +44,7 @@ export class TranscriptWriter {
       type: 'user',
       message: { role: 'user', content: text },
       permissionMode: 'bypassPermissions',
-      ...ORIGINS[origin](),
+      ...originFields(origin),
       sentAtMs: Date.now(),
       turnPosition: { promptIndex: 0, turnIndex: this.#turnIndex },
     });
@@ -189,37 +180,7 @@ export class TranscriptWriter {
   }
 }
 
-/** A task id and a tool call id that look like the runtime's. */
-export function newTask(command: string, description: string): LaunchedTask {
-  const taskId = `b${randomBytes(8).toString('hex').slice(0, 8)}`;
-  return { taskId, toolUseId: `toolu_${randomBytes(12).toString('hex')}`, command, description };
-}
-
-/** Claude Code names a project's folder after its directory: every non-alphanumeric becomes `-`. */
-export const encodeCwd = (cwd: string): string => cwd.replaceAll(/[^a-zA-Z0-9]/g, '-');
-
 const now = (): string => new Date().toISOString();
-
-const ORIGINS: Record<PromptOrigin, () => object> = {
-  human: () => ({ origin: { kind: 'human' }, promptSource: 'sdk', rowSource: 'local', turnOrigin: 'human' }),
-  sdk: () => ({ promptSource: 'sdk', rowSource: 'local', turnOrigin: 'sdk' }),
-  'task-notification': () => ({
-    origin: { kind: 'task-notification', producer: 'session-task', runId: randomBytes(6).toString('hex') },
-    promptSource: 'system',
-    rowSource: 'recorded',
-    turnOrigin: 'task_notification',
-    queueSkipAttachments: true,
-  }),
-};
-
-const toolResult = (task: LaunchedTask, outputFile: string): object => ({
-  tool_use_id: task.toolUseId,
-  type: 'tool_result',
-  content:
-    `Command running in background with ID: ${task.taskId}. Output is being written to: ${outputFile}. ` +
-    'You will be notified when it completes. To check interim output, use Read on that file path.',
-  is_error: false,
-});
 
 /** The newest entry's id of a transcript that an earlier process wrote. */
 function lastUuid(path: string): string | null {

@@ -85,7 +85,7 @@ describe('a scripted transcript has the entries of the real one, in their order'
     world,
   }) => {
     const server = await world.start();
-    const { sessionId, transcriptPath } = await createChat(server, { script: 'lasting', timings: { replyMs: 100 } });
+    const { sessionId, transcriptPath } = await createChat(server, { script: 'lasting', timings: { replyMs: 700 } });
     await happened(server, sessionId, 'turn.ended');
     const [task] = server.chats.get(sessionId).tasks;
     await call(server, 'POST', `/chats/${sessionId}/messages`, { text: 'And now?' });

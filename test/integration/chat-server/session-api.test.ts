@@ -2,13 +2,26 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHttpDriver } from '#shared/session-api/http-driver.js';
 import { describe, expect } from '../../support/leaks.ts';
-import { call, createChat, happened, hungChat, nudge, NUDGE, recoveryTurns, test, transcript } from './world.ts';
+import {
+  call,
+  createChat,
+  endTurn,
+  ENDLESS,
+  happened,
+  hungChat,
+  hungChatOfEndlessTurns,
+  nudge,
+  NUDGE,
+  recoveryTurns,
+  test,
+  transcript,
+} from './world.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('the state of a session', () => {
   test('goes from running to idle, with project and transcript', async ({ world }) => {
-    const server = await world.start();
+    const server = await world.start({ timings: ENDLESS });
     const chat = await createChat(server, { project: 'blue', script: 'plain' });
     const running = await call(server, 'GET', `/sessions/${chat.sessionId}`);
     expect(running.body).toEqual({
@@ -17,12 +30,12 @@ describe('the state of a session', () => {
       project: 'blue',
       transcriptPath: chat.transcriptPath,
     });
-    await happened(server, chat.sessionId, 'turn.ended');
+    await endTurn(server, chat.sessionId);
     expect((await call(server, 'GET', `/sessions/${chat.sessionId}`)).body).toMatchObject({ state: 'idle' });
   });
 
   test('is read by our own client, the root workspace included', async ({ world }) => {
-    const server = await world.start();
+    const server = await world.start({ timings: ENDLESS });
     const chat = await createChat(server, { project: '', script: 'plain' });
     const driver = createHttpDriver({ url: server.url, timeoutMs: 2_000 });
     expect(await driver.state(chat.sessionId)).toMatchObject({ state: 'running', project: '' });
@@ -47,13 +60,13 @@ describe('the state of a session', () => {
 
 describe('a message', () => {
   test('starts one turn; the same key again has the same answer and starts none', async ({ world }) => {
-    const server = await world.start();
-    const { sessionId } = await hungChat(server);
+    const { server, sessionId } = await hungChatOfEndlessTurns(world);
     const first = await nudge(server, sessionId, 'k1');
     expect(first).toMatchObject({ status: 202, body: { turnId: expect.any(String) } });
     // Looked up before any busy check: the turn that the key itself started is running now.
+    expect((await call(server, 'GET', `/sessions/${sessionId}`)).body).toMatchObject({ state: 'running' });
     expect(await nudge(server, sessionId, 'k1')).toMatchObject({ status: 202, body: first.body });
-    await happened(server, sessionId, 'turn.ended', ({ cause }) => cause === 'recovery');
+    await endTurn(server, sessionId);
     expect(await nudge(server, sessionId, 'k1')).toMatchObject({ status: 202, body: first.body });
     expect(recoveryTurns(server, sessionId)).toBe(1);
   });
@@ -68,10 +81,10 @@ describe('a message', () => {
   });
 
   test('a 409 is not remembered: the same key is accepted once the chat is free', async ({ world }) => {
-    const server = await world.start();
+    const server = await world.start({ timings: ENDLESS });
     const { sessionId } = await createChat(server, { script: 'plain' });
     expect(await nudge(server, sessionId, 'k')).toMatchObject({ status: 409, body: { code: 'turn_running' } });
-    await happened(server, sessionId, 'turn.ended');
+    await endTurn(server, sessionId);
     expect(await nudge(server, sessionId, 'k')).toMatchObject({ status: 202 });
   });
 
@@ -91,8 +104,7 @@ describe('a message', () => {
   });
 
   test('of many with different keys at the same moment one starts a turn', async ({ world }) => {
-    const server = await world.start();
-    const { sessionId } = await hungChat(server);
+    const { server, sessionId } = await hungChatOfEndlessTurns(world);
     const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => nudge(server, sessionId, `k${n}`)));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(9);
@@ -100,23 +112,21 @@ describe('a message', () => {
   });
 
   test('of many with one key at the same moment all have the one answer', async ({ world }) => {
-    const server = await world.start();
-    const { sessionId } = await hungChat(server);
+    const { server, sessionId } = await hungChatOfEndlessTurns(world);
     const answers = await Promise.all(Array.from({ length: 10 }, () => nudge(server, sessionId, 'k')));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.turnId}`)).size).toBe(1);
     expect(recoveryTurns(server, sessionId)).toBe(1);
   });
 
   test('a person who writes at the same moment wins or loses, but there is one turn', async ({ world }) => {
-    const server = await world.start();
-    const { sessionId } = await hungChat(server);
+    const { server, sessionId } = await hungChatOfEndlessTurns(world);
     const [recovery] = await Promise.all([
       nudge(server, sessionId, 'k'),
       call(server, 'POST', `/chats/${sessionId}/messages`, { text: 'What happened?' }),
     ]);
     expect([202, 409]).toContain(recovery.status);
     const starts = server.happenings.past(sessionId).filter(({ kind }) => kind === 'turn.started');
-    expect(starts).toHaveLength(2);
+    expect(starts).toHaveLength(1);
   });
 
   test.for([

@@ -3,7 +3,7 @@ import { judge } from '#shared/transcript/signature.js';
 import { localFiles } from '#shared/transcript/source.js';
 import { readFinding } from '#shared/transcript/tail.js';
 import { describe, expect } from '../../support/leaks.ts';
-import { call, createChat, happened, hungChat, nudge, test } from './world.ts';
+import { call, createChat, endTurn, happened, hungChat, hungChatOfEndlessTurns, nudge, test } from './world.ts';
 
 const DEBOUNCE_MS = 5_000;
 const GRACE_MS = 30_000;
@@ -37,9 +37,16 @@ describe('the detector on what the scripted runtime writes', () => {
     const hung = await verdict(chat, DEBOUNCE_MS);
     expect(hung).toMatchObject({ verdict: 'hung', reason: 'killed-unanswered', tasks: [{ status: 'killed' }] });
     await nudge(server, chat.sessionId, 'k');
-    expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'busy-or-waiting', reason: 'nudge-pending' });
     await happened(server, chat.sessionId, 'turn.ended', ({ cause }) => cause === 'recovery');
     expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'not-hung', reason: 'answered' });
+  });
+
+  test('a nudge without its reply yet: busy, and stood down once its user interrupts it', async ({ world }) => {
+    const { server, ...chat } = await hungChatOfEndlessTurns(world);
+    await nudge(server, chat.sessionId, 'k');
+    expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'busy-or-waiting', reason: 'nudge-pending' });
+    await endTurn(server, chat.sessionId);
+    expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'not-hung', reason: 'nudge-interrupted' });
   });
 
   test('hang-twice: hung again with another notice', async ({ world }) => {
@@ -77,7 +84,7 @@ describe('the detector on what the scripted runtime writes', () => {
   });
 
   test('a kill in mid-turn: the turn’s own reply answers nothing', async ({ world }) => {
-    const server = await world.start({ timings: { replyMs: 100 } });
+    const server = await world.start({ timings: { replyMs: 700 } });
     const chat = await createChat(server, { script: 'lasting' });
     await happened(server, chat.sessionId, 'turn.ended');
     const [task] = server.chats.get(chat.sessionId).tasks;
@@ -88,11 +95,9 @@ describe('the detector on what the scripted runtime writes', () => {
   });
 
   test('a turn that its user interrupted after the kill: not hung', async ({ world }) => {
-    const server = await world.start();
-    const chat = await hungChat(server);
+    const { server, ...chat } = await hungChatOfEndlessTurns(world);
     await call(server, 'POST', `/chats/${chat.sessionId}/messages`, { text: 'Wait.' });
-    await call(server, 'POST', `/chats/${chat.sessionId}/stop`);
-    await happened(server, chat.sessionId, 'turn.ended', ({ outcome }) => outcome === 'interrupted');
+    await endTurn(server, chat.sessionId);
     expect(await verdict(chat, DEBOUNCE_MS)).toMatchObject({ verdict: 'not-hung', reason: 'user-interrupted' });
   });
 

@@ -160,6 +160,22 @@ export async function hungChat(server: ExampleChatServer, script = 'hang') {
   return chat;
 }
 
+/** No turn ends by itself: {@link endTurn} ends it, so that no test hangs on who is faster. */
+export const ENDLESS = { ...QUICK, replyMs: 3_600_000 };
+
+/** A hung chat on a server whose turns from now on last until they are ended. */
+export async function hungChatOfEndlessTurns(world: World) {
+  const before = await world.start();
+  const { sessionId, transcriptPath } = await hungChat(before);
+  await before.close();
+  return { server: await world.start({ timings: ENDLESS }), sessionId, transcriptPath };
+}
+
+/** Ends the running turn, as its user would. */
+export async function endTurn(server: ExampleChatServer, sessionId: string): Promise<void> {
+  await call(server, 'POST', `/chats/${sessionId}/stop`);
+}
+
 /** How many turns recovery has started in a chat. */
 export const recoveryTurns = (server: ExampleChatServer, sessionId: string): number =>
   server.happenings

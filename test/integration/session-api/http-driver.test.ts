@@ -10,7 +10,9 @@ const NUDGE: NudgeMessage = {
   label: 'Paddock recovery',
   idempotencyKey: 'attempt-1',
 };
-const TIMEOUT_MS = 300;
+/** Long, so that a busy machine is not taken for a slow server; short where slowness is what is tested. */
+const TIMEOUT_MS = 10_000;
+const SHORT_MS = 300;
 
 /** What a test made, ended with it: servers and drivers. */
 const test = base.extend<{ ends: { close(): Promise<void> }[] }>({
@@ -277,21 +279,21 @@ describe('a connection that fails', () => {
 
 /** One deadline, and not much more on a busy machine. */
 function bounded(tookMs: number): void {
-  expect(tookMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
-  expect(tookMs).toBeLessThan(TIMEOUT_MS + 700);
+  expect(tookMs).toBeGreaterThanOrEqual(SHORT_MS - 5);
+  expect(tookMs).toBeLessThan(SHORT_MS + 2_000);
 }
 
 describe('a server that is slow', () => {
   test('never answers: one deadline, may have arrived', async ({ ends }) => {
     const server = kept(ends, await httpServer(() => undefined));
-    const { failure, tookMs } = await timed(driverOf(ends, server.url).send(NUDGE));
+    const { failure, tookMs } = await timed(driverOf(ends, server.url, { timeoutMs: SHORT_MS }).send(NUDGE));
     expect(failure).toMatchObject({ class: 'network', code: 'timeout', mayHaveArrived: true });
     bounded(tookMs);
   });
 
   test('takes the connection and reads nothing: the same', async ({ ends }) => {
     const server = kept(ends, await tcpServer((socket) => socket.pause()));
-    const { failure, tookMs } = await timed(driverOf(ends, server.url).state(ID));
+    const { failure, tookMs } = await timed(driverOf(ends, server.url, { timeoutMs: SHORT_MS }).state(ID));
     expect(failure).toMatchObject({ class: 'network', code: 'timeout' });
     bounded(tookMs);
   });
@@ -305,7 +307,7 @@ describe('a server that is slow', () => {
         timers.push(setInterval(() => response.write(' '), 20));
       }),
     );
-    const { failure, tookMs } = await timed(driverOf(ends, server.url).send(NUDGE));
+    const { failure, tookMs } = await timed(driverOf(ends, server.url, { timeoutMs: SHORT_MS }).send(NUDGE));
     timers.forEach((timer) => clearInterval(timer));
     expect(failure).toMatchObject({ class: 'network', code: 'timeout', mayHaveArrived: true });
     bounded(tookMs);
@@ -314,7 +316,7 @@ describe('a server that is slow', () => {
   test('is slow within the deadline: no failure', async ({ ends }) => {
     const server = kept(
       ends,
-      await httpServer((...call) => void setTimeout(() => json(202, { turnId: 'late' })(...call), TIMEOUT_MS / 3)),
+      await httpServer((...call) => void setTimeout(() => json(202, { turnId: 'late' })(...call), 100)),
     );
     expect(await driverOf(ends, server.url).send(NUDGE)).toEqual({ turnId: 'late' });
   });
