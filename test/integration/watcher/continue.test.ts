@@ -1,59 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buildWorker } from '../../../services/recovery-worker/build.ts';
-import { loadSettings } from '#shared/settings/environment.js';
-import { listen } from '#shared/platform/http-server.js';
 import { Chat } from './chat.ts';
-import { describe, expect, sessionWhen, test as watcherTest, turnEnded, type RunningWatcher } from './harness.ts';
-
-type Handler = (req: IncomingMessage, res: ServerResponse) => void;
-
-/** A session API of the test's own, and a real worker beside the watcher. */
-const test = watcherTest.extend<{
-  api: { url: string; handle: Handler; messages: string[] };
-  worker: { settings: Record<string, string> };
-}>({
-  api: async ({ redis: _redis }, use) => {
-    const api = { url: '', handle: idle, messages: [] as string[] };
-    const server = createServer((req, res) => {
-      if (req.method === 'POST') api.messages.push(String(req.headers['idempotency-key']));
-      req.resume();
-      api.handle(req, res);
-    });
-    const listening = await listen(server.listeners('request')[0] as Handler, {
-      host: '127.0.0.1',
-      port: 0,
-      name: 'The session API',
-      graceMs: 10,
-    });
-    api.url = listening.url;
-    await use(api);
-    await listening.close();
-  },
-  worker: async ({ redis, api, folders }, use) => {
-    const settings = {
-      HOME: folders.root,
-      REDIS_URL: redis.url,
-      REDIS_HASH_TAG: redis.tag,
-      TRANSCRIPT_ROOTS: folders.transcripts,
-      SESSION_API_URL: api.url,
-      LOG_LEVEL: 'silent',
-      RECOVERY_SETTLE_MS: '0',
-      SESSION_API_TIMEOUT_MS: '2000',
-    };
-    const worker = buildWorker(loadSettings(settings).settings);
-    await worker.ready();
-    await use({ settings });
-    await worker.close();
-  },
-});
-
-function answer(res: ServerResponse, status: number, body: unknown): void {
-  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-function idle(req: IncomingMessage, res: ServerResponse): void {
-  if (req.method === 'POST') return answer(res, 202, { turnId: 'turn-7' });
-  return answer(res, 200, { state: 'idle', queuedFollowUp: false, project: 'p1', transcriptPath: '/x.jsonl' });
-}
+import { describe, expect, sessionWhen, turnEnded, type RunningWatcher } from './harness.ts';
+import { answer, idle, test } from './worker-fixture.ts';
 
 async function killedChat(watcher: RunningWatcher, chat: Chat): Promise<void> {
   await chat.begin();
@@ -82,7 +29,7 @@ describe('continue with a worker', () => {
     const answers = await Promise.all([press(watcher, chat), press(watcher, chat)]);
 
     expect(answers).toContainEqual(expect.objectContaining({ status: 200, outcome: 'nudged', turnId: 'turn-7' }));
-    expect(new Set(api.messages).size).toBe(1);
+    expect(new Set(api.messages.map(({ key }) => key)).size).toBe(1);
     const session = await sessionWhen(watcher, chat, (body) => body.state === 'nudged');
     expect(session.counters).toMatchObject({ tries: 0, manuals: 1 });
 

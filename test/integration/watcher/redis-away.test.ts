@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { canIsolateRedis, isolatedRedis, type IsolatedRedis } from '../../support/isolated-redis.ts';
 import { eventually } from '../../support/events.ts';
 import { freePort } from '../../../cli/provision/free-port.ts';
@@ -65,7 +66,6 @@ describe.skipIf(!canIsolateRedis())('while Redis is away', () => {
         return answer.status === 202 ? answer : undefined;
       });
       expect(await taken.json()).toMatchObject({ armed: true, generation: 1 });
-      const { Redis } = await import('ioredis');
       const client = new Redis(own.url);
       expect(await client.zcard(`{${redis.tag}}:recovery:delayed`)).toBe(1);
       client.disconnect();
@@ -106,7 +106,6 @@ describe.skipIf(!canIsolateRedis())('while Redis is away', () => {
       const watcher = await start({ redisUrl: own.url });
       const chat = new Chat(folders.transcripts);
       await chat.begin();
-      const { Redis } = await import('ioredis');
       const client = new Redis(own.url);
       await client.call(break_[0], ...break_.slice(1));
 
