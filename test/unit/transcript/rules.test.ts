@@ -322,11 +322,11 @@ describe('identities', () => {
 
   test('a wake has an identity of its own, which each API retry changes', async () => {
     expect((await pendingIn(hung())).wakeKey).toBeUndefined();
-    const woken = await pendingIn(hung().dequeue().delivered());
+    const delivered = await pendingIn(hung().dequeue().delivered());
     const retried = await pendingIn(hung().dequeue().delivered().retry());
     const twice = await pendingIn(hung().dequeue().delivered().retry().retry());
-    expect(new Set([undefined, woken.wakeKey, retried.wakeKey, twice.wakeKey]).size).toBe(4);
-    expect(retried.wakeStampMs).toBeGreaterThan(woken.wakeStampMs ?? Number.POSITIVE_INFINITY);
+    expect(new Set([undefined, delivered.wakeKey, retried.wakeKey, twice.wakeKey]).size).toBe(4);
+    expect(retried.wakeStampMs).toBeGreaterThan(delivered.wakeStampMs ?? Number.POSITIVE_INFINITY);
     expect((await pendingIn(hung().retry())).wakeKey).toBeUndefined();
   });
 });
