@@ -3,9 +3,11 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
+import type { SessionStore } from '#shared/session/store.js';
 import { adminOnly } from './access.ts';
 import type { DeliveryParts } from './deliveries.ts';
 import { notFound, problemHandler } from './problems.ts';
+import { needsRedis } from './redis-away.ts';
 import { requestLog } from './request-log.ts';
 import { BOARD_PATH, boardRoutes } from './routes/board.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -42,10 +44,19 @@ export function createApp(parts: AppParts): Express {
   app.use(sessionRoutes(parts));
   app.use(pauseRoutes(core));
   app.use(projectRoutes(core));
+  app.use(`${BOARD_PATH}/api`, redisThere(core.store));
   app.use(BOARD_PATH, boardRoutes(parts.queue));
   app.use(notFound);
   app.use(problemHandler(parts.logger));
   return app;
+}
+
+/** The board's own calls wait for Redis without end. */
+function redisThere(store: Pick<SessionStore, 'now'>): express.RequestHandler {
+  return async (_req, _res, next) => {
+    await needsRedis(() => store.now());
+    next();
+  };
 }
 
 function securityHeaders(): express.RequestHandler {

@@ -10,6 +10,7 @@ import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
 import { createDriver } from '#shared/session-api/create-driver.js';
+import type { SessionDriver } from '#shared/session-api/driver.js';
 import type { ProcessSettings } from '#shared/settings/environment.js';
 import type { SettingsService } from '#shared/settings/service.js';
 import { createApp } from './app.ts';
@@ -54,6 +55,7 @@ export interface Watcher {
 const MAX_WATCHED_FILES = 20_000;
 /** Beside the client's own 500 ms for each command: BullMQ waits for a first connection without end (bullmq#995). */
 const QUEUE_DEADLINE_MS = 800;
+const START_PROBE_MS = 5_000;
 /** SPEC §6 gives a Continue 10 s in all; the calls before and after need some of it. */
 const CONTINUE_TIMEOUT_MS = 9_000;
 
@@ -102,6 +104,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     transcripts,
     connected: redis.connected,
     start() {
+      if (background === undefined) void probeAll(drivers, logger);
       background ??= startBackground(
         { core, transcripts, published },
         {
@@ -122,6 +125,17 @@ export function buildWatcher(options: BuildOptions): Watcher {
       await redis.close();
     },
   };
+}
+
+/** A session API that is down at start is told of once; `/readyz` goes on telling. */
+async function probeAll(drivers: { serverId: string; driver: SessionDriver }[], logger: Logger): Promise<void> {
+  for (const { serverId, driver } of drivers) {
+    try {
+      await driver.probe(AbortSignal.timeout(START_PROBE_MS));
+    } catch (err) {
+      logger.warn({ chatServer: serverId, err }, 'The session API cannot be reached; its recoveries wait for it.');
+    }
+  }
 }
 
 /** Clients, store and queue; what Redis lacks (eviction policy, persistence) is known once it has been there. */

@@ -3,6 +3,7 @@ import type { DeliveryResult, Delivery } from '#shared/session/store.js';
 import type { ChatServer } from '#shared/settings/environment.js';
 import { Problem } from '#shared/platform/problem.js';
 import { planTurnEnd } from '#shared/queue/plan.js';
+import type { Refusal } from '#shared/transcript/locate.js';
 import { arming } from './arming.ts';
 
 import type { WatcherCore } from './ports.ts';
@@ -87,18 +88,27 @@ type TurnEnd = Extract<LifecycleEvent, { type: 'turn.ended' }>['data'];
 
 async function prepareArm({ core, published }: DeliveryParts, server: ChatServer, data: TurnEnd) {
   const theirs = data.transcriptPath ?? core.reader.defaultPath(server, data.cwd ?? '', data.sessionId);
-  const path = await core.reader.confine(server, theirs);
-  if (path === undefined) {
+  const confined = await core.reader.confine(server, theirs);
+  if ('refused' in confined) {
     throw new Problem({
       status: 422,
       code: 'transcript_path_outside_roots',
       field: data.transcriptPath === undefined ? 'data.cwd' : 'data.transcriptPath',
-      detail: 'The transcript path does not resolve under one of the transcript roots of this chat server.',
+      detail: REFUSED_PATHS[confined.refused],
+      extra: { reason: confined.refused },
     });
   }
   const { values } = await published.project(server, data.project);
-  return { path, ...arming(data, values) };
+  return { path: confined.path, ...arming(data, values) };
 }
+
+const REFUSED_PATHS = {
+  'not-absolute': 'The transcript path is not absolute.',
+  'odd-path': 'The transcript path has ".." or NUL in it.',
+  'sub-agent': 'The transcript path is that of a sub-agent, not of a chat.',
+  'outside-roots': 'The transcript path does not resolve under one of the transcript roots of this chat server.',
+  unresolvable: 'The transcript path cannot be resolved.',
+} as const satisfies Record<Refusal, string>;
 
 function otherOwner(sessionId: string): Problem {
   return new Problem({

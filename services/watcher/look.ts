@@ -105,9 +105,7 @@ async function settled(core: WatcherCore, session: WatchedSession, finding: Sett
 
 /** The notice that stood is answered, or went away otherwise. */
 async function clear(core: WatcherCore, session: WatchedSession, finding: Settled): Promise<void> {
-  const replied = finding.reason === 'answered' || finding.reason === 'already-answered';
-  const { answeredTaskIds } = finding;
-  const cleared = { answeredTaskIds, replied, generation: session.generation };
+  const cleared = clearedNotice(finding, session.generation);
   const result = await core.store.cleared(session.sessionId, cleared);
   if (result === 'nothing') {
     if (!(await refresh(core, session))) return;
@@ -115,7 +113,7 @@ async function clear(core: WatcherCore, session: WatchedSession, finding: Settle
       await core.store.cleared(session.sessionId, { ...cleared, generation: session.generation });
     }
   }
-  for (const id of answeredTaskIds) session.answered?.add(id);
+  for (const id of finding.answeredTaskIds) session.answered?.add(id);
   session.standing = undefined;
   session.shown = undefined;
 }

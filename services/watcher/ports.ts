@@ -3,6 +3,7 @@ import type { SessionStore } from '#shared/session/store.js';
 import type { ChatServer, ProcessSettings } from '#shared/settings/environment.js';
 import type { SettingsService } from '#shared/settings/service.js';
 import type { ReadContext, ReadOutcome } from '#shared/transcript/finding.js';
+import type { Confined } from '#shared/transcript/locate.js';
 
 /**
  * What the watcher is given from outside. Everything that does I/O comes in through here, so that the app can be built
@@ -23,10 +24,10 @@ export interface TranscriptReader {
   /** Reads the tail backwards until the shape of the chat is known. */
   read(path: string, context: ReadContext): Promise<ReadOutcome>;
   /**
-   * The path as this process opens it: mapped from the sender's roots, symbolic links followed. `undefined` where it does not
-   * resolve under one of the server's roots; then nothing was read.
+   * The path as this process opens it: mapped from the sender's roots, symbolic links followed. Refused where it does not
+   * resolve under one of the server's roots, or is no chat's; then nothing was read.
    */
-  confine(server: ChatServer, theirs: string): Promise<string | undefined>;
+  confine(server: ChatServer, theirs: string): Promise<Confined>;
   /** Where Claude Code puts the file of a session that runs in `cwd` (SPEC §6); confined like any other path. */
   defaultPath(server: ChatServer, cwd: string, sessionId: string): string;
   /** Looks the session's file up again under the server's roots. */

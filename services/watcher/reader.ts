@@ -1,4 +1,4 @@
-import { confine, defaultPath, locate } from '#shared/transcript/locate.js';
+import { confineOrRefuse, defaultPath, locate } from '#shared/transcript/locate.js';
 import { localFiles } from '#shared/transcript/source.js';
 import { readFinding } from '#shared/transcript/tail.js';
 import type { TranscriptReader } from './ports.ts';
@@ -7,7 +7,7 @@ import type { TranscriptReader } from './ports.ts';
 export function localReader(): TranscriptReader {
   return {
     read: (path, context) => readFinding(localFiles, path, context),
-    confine: (server, theirs) => confine(theirs, server.transcriptRoots),
+    confine: (server, theirs) => confineOrRefuse(theirs, server.transcriptRoots),
     defaultPath: (server, cwd, sessionId) => defaultPath(server.claudeHome, cwd, sessionId),
     locate: (server, sessionId) => locate(sessionId, server.transcriptRoots),
   };

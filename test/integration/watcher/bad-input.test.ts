@@ -134,6 +134,21 @@ describe('a delivery that is refused says what is wrong with it', () => {
     }
   });
 
+  test('a sub-agent’s file and a relative path are no chat’s transcript, and the reason is told', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start();
+    for (const [path, reason] of [
+      [join(folders.transcripts, 'p1', 'agent-abc.jsonl'), 'sub-agent'],
+      [join(folders.transcripts, 'p1', SESSION.sessionId, 'subagents', 'x.jsonl'), 'sub-agent'],
+      [`p1/${SESSION.sessionId}.jsonl`, 'not-absolute'],
+    ] as const) {
+      const answer = await watcher.deliver(turnEnded({ ...SESSION, path }));
+      expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 422, body: { reason } });
+    }
+  });
+
   test('a body over 256 KB, announced or not', async ({ start }) => {
     const watcher = await start();
     const big = { ...event('message.human', SESSION), padding: 'x'.repeat(257 * 1024) };

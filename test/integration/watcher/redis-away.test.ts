@@ -94,6 +94,9 @@ describe.skipIf(!canIsolateRedis())('while Redis is away', () => {
     const { tookMs, ...answer } = await refusal(watcher, new Chat(folders.transcripts));
     expect(answer).toEqual(UNAVAILABLE);
     expect(tookMs).toBeLessThan(1_300);
+    for (const path of ['/v1/sessions', '/v1/pause', '/admin/queues/api/queues']) {
+      expect({ path, status: (await watcher.call(path)).status }).toEqual({ path, status: 503 });
+    }
   });
 
   isolated.for([
