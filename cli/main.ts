@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from './checkout.ts';
 import { registerDemo } from './demo/register.ts';
 import { registerExplain } from './explain.ts';
+import { registerHealth } from './health/register.ts';
 import { registerScan } from './scan.ts';
 import { registerStart } from './start/register.ts';
 
@@ -15,7 +16,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion())
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
-  for (const register of [registerStart, registerDemo, registerExplain, registerScan]) register(program);
+  for (const register of [registerStart, registerDemo, registerExplain, registerScan, registerHealth])
+    register(program);
   await program.parseAsync([...argv]);
 }
 
