@@ -1,3 +1,4 @@
+import { clearedNotice } from '#shared/session/cleared.js';
 import type { SessionRecord } from '#shared/session/record.js';
 import type { Finding, ReadOutcome } from '#shared/transcript/finding.js';
 import { done, type Next } from './next.ts';
@@ -19,13 +20,7 @@ export async function settled(parts: WorkerParts, record: SessionRecord, finding
     });
     return done('verdict-error');
   }
-  const replied = finding.reason === 'answered' || finding.reason === 'already-answered';
-  const result = await parts.store.cleared(sessionId, {
-    generation,
-    answeredTaskIds: finding.answeredTaskIds,
-    replied,
-    verdict: finding.reason,
-  });
+  const result = await parts.store.cleared(sessionId, clearedNotice(finding, generation));
   if (result === 'recovered') observeReply(parts, record);
   return done('verdict-clear');
 }

@@ -1,3 +1,4 @@
+import { clearedNotice } from '#shared/session/cleared.js';
 import type { Finding, ReadContext } from '#shared/transcript/finding.js';
 import { planNoticeEvaluation, planNoticeLimbo } from './plan.ts';
 import type { WatcherCore } from './ports.ts';

@@ -148,6 +148,8 @@ export interface ClearedNotice {
   answeredTaskIds: readonly string[];
   /** True where a real reply was read; false where the notice went away otherwise (revert, user stop). */
   replied: boolean;
+  /** A nudge stands in the transcript since the last human prompt: proof that a call of unknown outcome arrived. */
+  nudgeSeen: boolean;
   /** The detector's reason code, for the trail. */
   verdict?: string;
 }

@@ -1,4 +1,4 @@
--- The notice is answered or gone. a: id, generation, answered[], replied, verdict?
+-- The notice is answered or gone. a: id, generation, answered[], replied, nudgeSeen, verdict?
 -- returns 'recovered' | 'cleared' | 'nothing'
 local rec = load()
 if not exists(rec) or isNewer(rec) or number(rec.gen) ~= a.generation or rec.st == 'closed' then return reply('nothing') end
@@ -9,14 +9,15 @@ if answered then changes.ans = answered end
 
 local attempt = decoded(rec.att)
 local notice = decoded(rec.nt)
-local sent = attempt ~= nil and (attempt.phase == 'sending' or attempt.outcome == 'accepted' or attempt.outcome == 'unknown')
-local awaited = sent and (rec.st == 'nudged' or rec.st == 'unconfirmed' or rec.st == 'nudging'
-  or (notice ~= nil and attempt.noticeId == notice.id and rec.st ~= 'recovered'))
+-- A reply is the nudge's work only where the nudge is known to have arrived: a wake may have answered while its call was
+-- still under way, and that call may yet be refused.
+local arrived = attempt ~= nil and (attempt.outcome == 'accepted' or a.nudgeSeen and (attempt.phase == 'sending' or attempt.outcome == 'unknown'))
+local awaited = arrived and notice ~= nil and attempt.noticeId == notice.id
 
 local result = 'nothing'
 if a.replied and awaited then
   result = 'recovered'
-  if attempt.phase == 'sending' then
+  if attempt.outcome ~= 'accepted' then
     settleAttempt(attempt, 'accepted', 'reply seen')
     changes.att = cjson.encode(attempt)
   end

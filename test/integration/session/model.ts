@@ -93,12 +93,13 @@ export class Model {
     return true;
   }
 
-  cleared(replied: boolean): void {
+  cleared(replied: boolean, nudgeSeen: boolean): void {
     if (!this.exists || this.closed) return;
     const { attempt, notice } = this;
-    const sent = attempt?.phase === 'sending' || attempt?.outcome === 'accepted' || attempt?.outcome === 'unknown';
-    if (replied && sent && attempt?.noticeId === notice?.id) {
-      if (attempt?.phase === 'sending') this.#settled('accepted');
+    const open = attempt?.phase === 'sending' || attempt?.outcome === 'unknown';
+    const arrived = attempt?.outcome === 'accepted' || (nudgeSeen && open);
+    if (replied && arrived && attempt?.noticeId === notice?.id) {
+      this.#settled('accepted');
       this.streak = 0;
     } else if (notice !== undefined && attempt?.phase === 'claimed') this.#giveBack('void');
     this.notice = undefined;

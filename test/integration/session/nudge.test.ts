@@ -295,7 +295,7 @@ describe('what became of a call is recorded once', () => {
     const { chat, ref } = await sent(redis);
     await chat.store.settleNudge(ref, { outcome: 'accepted', detail: undefined });
     const { generation } = await chat.record();
-    const cleared = { generation, answeredTaskIds: ['b1'], replied: true };
+    const cleared = { generation, answeredTaskIds: ['b1'], replied: true, nudgeSeen: true };
     expect(await chat.store.cleared(chat.id, cleared)).toBe('recovered');
     expect(await chat.store.cleared(chat.id, cleared)).toBe('nothing');
     expect(await chat.record()).toMatchObject({ state: 'recovered', notice: undefined, answeredTaskIds: ['b1'] });
@@ -303,6 +303,15 @@ describe('what became of a call is recorded once', () => {
     expect((await chat.record()).state).toBe('recovered');
     await chat.turnEnded(60, { cause: 'wake' });
     expect((await chat.record()).state).toBe('watching');
+  });
+
+  test('a reply without the nudge in the transcript is no proof that a call under way arrived', async ({ redis }) => {
+    const { chat, ref } = await sent(redis);
+    const { generation } = await chat.record();
+    const cleared = { generation, answeredTaskIds: ['b1'], replied: true, nudgeSeen: false };
+    expect(await chat.store.cleared(chat.id, cleared)).toBe('cleared');
+    await chat.store.settleNudge(ref, { outcome: 'refused', detail: 'turn-running' });
+    expect(await chat.record()).toMatchObject({ tries: 0, attempt: { outcome: 'refused' } });
   });
 
   test('R33: no entry after an accepted nudge is shown as unconfirmed, once', async ({ redis }) => {
@@ -365,7 +374,7 @@ describe('notices', () => {
     await publish(chat.store);
     await chat.nudged();
     const { generation } = await chat.record();
-    await chat.store.cleared(chat.id, { generation, answeredTaskIds: ['b1'], replied: true });
+    await chat.store.cleared(chat.id, { generation, answeredTaskIds: ['b1'], replied: true, nudgeSeen: true });
     const kinds = (await chat.store.trail(chat.id)).map(({ kind }) => kind);
     expect(kinds).toEqual(['turn-ended', 'killed-task', 'claimed', 'sending', 'nudged', 'recovered']);
     expect(await chat.store.list({ limit: 10, project: PROJECT })).toMatchObject({
