@@ -1,8 +1,8 @@
 import { runUntilStopped } from '#shared/platform/shutdown.js';
-import { loadSettings } from '#shared/settings/environment.js';
+import { settingsAtStart } from '#shared/settings/at-start.js';
 import { buildWorker } from './build.ts';
 
-const { settings, warnings } = loadSettings(process.env);
+const { settings, warnings } = settingsAtStart(process.env);
 const service = buildWorker(settings);
 for (const warning of warnings) service.logger.warn({ warning }, 'A setting was not taken.');
 runUntilStopped({

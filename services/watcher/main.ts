@@ -2,7 +2,7 @@ import { listen } from '#shared/platform/http-server.js';
 import { createLogger } from '#shared/platform/logger.js';
 import { createMetrics } from '#shared/platform/metrics.js';
 import { runUntilStopped } from '#shared/platform/shutdown.js';
-import { loadSettings } from '#shared/settings/environment.js';
+import { settingsAtStart } from '#shared/settings/at-start.js';
 import { createSettingsService } from '#shared/settings/service.js';
 import { buildWatcher } from './build.ts';
 import { localReader } from './reader.ts';
@@ -10,7 +10,7 @@ import { localReader } from './reader.ts';
 /** A Redis that is there is connected to well within this; one that is not is waited for no longer. */
 const CONNECT_WITHIN_MS = 2_000;
 
-const { settings, warnings } = loadSettings(process.env);
+const { settings, warnings } = settingsAtStart(process.env);
 const logger = createLogger({ level: settings.logLevel, name: 'watcher' });
 for (const warning of warnings) logger.warn({ warning }, 'A setting was not taken.');
 const recovery = createSettingsService({ settings, env: process.env, logger, alreadyWarned: warnings });
