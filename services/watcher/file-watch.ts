@@ -10,9 +10,9 @@ import type { Counter, Log } from './ports.ts';
  */
 export interface FileWatch {
   /**
-   * Begins to watch a file. `onChange` is called once the watch stands (what is in the file by then is to be looked at) and
-   * after each change; `onGone` when the file vanished, `onFailed` when it cannot be watched here; either way the watch is
-   * over. `false`: full or failing, no watch.
+   * Begins to watch a file. `onStanding` is called once the watch stands: what is in the file by then is to be looked at;
+   * `onChange` after each change; `onGone` when the file vanished, `onFailed` when it cannot be watched here, the watch then
+   * being over. `false`: full or failing, no watch.
    */
   watch(path: string, on: FileEvents): boolean;
   unwatch(path: string): void;
@@ -22,6 +22,7 @@ export interface FileWatch {
 }
 
 export interface FileEvents {
+  onStanding(): void;
   onChange(): void;
   onGone(): void;
   onFailed(): void;
@@ -72,11 +73,10 @@ export function createFileWatch({ log, count, maxFiles, open = openWatcher }: Fi
     const current = (act: () => void): void => {
       if (watchers.get(path) === watcher) act();
     };
-    const changed = (): void => current(() => on.onChange());
-    watcher.on('add', changed);
+    watcher.on('add', () => current(() => on.onStanding()));
     // The system's own events: of the `change` that chokidar makes of them it drops each that follows another within 50 ms, and
     // a kill often follows another entry within milliseconds.
-    watcher.on('raw', changed);
+    watcher.on('raw', () => current(() => on.onChange()));
     watcher.on('unlink', () =>
       current(() => {
         unwatch(path);

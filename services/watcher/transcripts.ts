@@ -127,20 +127,27 @@ export class Transcripts {
     const mark = await fileMark(session.path);
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
-    // A new watch calls `onChange` once it stands; without one the look is ours to start.
+    // A new watch calls `onStanding`; without one the look is ours to start.
     else if (!this.#watchFile(entry) || watchedBefore) await this.#lookSoon(entry, 'armed');
   }
 
   #watchFile(entry: Entry): boolean {
     return this.#files.watch(entry.session.path, {
+      onStanding: () => void this.#standing(entry),
       onChange: () => void this.#changed(entry),
       onGone: () => {
         entry.session.mark = undefined;
         if (!this.#isOver(entry) && !this.#owed.has(entry)) this.#owed.add(entry, 'gone');
       },
-      // What `onChange` would have told is to be seen all the same; from then on it is the sweep's.
+      // What `onStanding` would have told is to be seen all the same; from then on it is the sweep's.
       onFailed: () => void this.#lookSoon(entry, 'event'),
     });
+  }
+
+  /** The watch stands. Looked at meanwhile (catch-up)? Then only what was written since. */
+  #standing(entry: Entry): Promise<void> {
+    const judged = entry.session.mark !== undefined;
+    return judged ? this.#lookIfChanged(entry, 'armed') : this.#lookSoon(entry, 'armed');
   }
 
   async #changed(entry: Entry): Promise<void> {
@@ -200,7 +207,7 @@ export class Transcripts {
   async #lookOnce(entry: Entry, why: LookWhy): Promise<void> {
     if (this.#isOver(entry)) return;
     const { session } = entry;
-    const { path } = session;
+    const { path, mark: before } = session;
     let failed = false;
     try {
       await look(this.#core, session, why);
@@ -210,15 +217,23 @@ export class Transcripts {
     }
     if (session.ended) this.end(session.sessionId);
     if (this.#isOver(entry)) return;
-    if (session.path !== path) this.#moved(entry, path);
+    this.#keepWatching(entry, path, before);
     // Without a mark the file was not judged: it is missing or cannot be read.
     if (!failed && session.mark !== undefined) this.#owed.settle(entry);
     else if (!this.#owed.has(entry)) this.#owed.add(entry, failed || why === 'armed' ? why : 'gone');
   }
 
-  #moved(entry: Entry, from: string): void {
-    this.#files.unwatch(from);
-    this.#watchFile(entry);
+  /**
+   * The watch follows the file: to another path, to the file that took its place, and off one that is gone. chokidar follows a
+   * replacement by itself, but not one within 5 ms of another change: then it is silent from there on.
+   */
+  #keepWatching(entry: Entry, path: string, before: FileMark | undefined): void {
+    const { session } = entry;
+    const { mark } = session;
+    const replaced = before !== undefined && mark !== undefined && before.ino !== mark.ino;
+    if (session.path === path && mark !== undefined && !replaced) return;
+    this.#files.unwatch(path);
+    if (mark !== undefined) this.#watchFile(entry);
   }
 
   #forgetOld(): void {

@@ -2,7 +2,7 @@ import { appendFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../../support/events.ts';
 import { Chat } from './chat.ts';
-import { describe, event, expect, sessionWhen, test, turnEnded } from './harness.ts';
+import { describe, event, expect, sessionWhen, test, turnEnded, vi } from './harness.ts';
 import { evaluations } from './queue-jobs.ts';
 
 const AUTO = { PADDOCK_RECOVERY_AUTODRIVE: '1' };
@@ -22,6 +22,30 @@ describe('the sweep', () => {
 
     const next = Number(await redis.client.zscore(`{${redis.tag}}:armed`, chat.sessionId));
     expect(next - armedMs).toBe(10_000);
+  });
+
+  test('a session that cannot be looked at holds up no other', async ({ start, folders, redis }) => {
+    const watcher = await start({ tuning: NEVER });
+    await watcher.background.caughtUp;
+    const [bad, good] = [new Chat(folders.transcripts), new Chat(folders.transcripts)];
+    for (const [chat, project] of [
+      [bad, 'bad'],
+      [good, 'good'],
+    ] as const) {
+      await chat.begin();
+      await watcher.deliver(turnEnded(chat, { project }));
+      await redis.client.zadd(`{${redis.tag}}:armed`, 0, chat.sessionId);
+    }
+    const publish = watcher.store.publishSettings.bind(watcher.store);
+    vi.spyOn(watcher.store, 'publishSettings').mockImplementation((server, project, settings) =>
+      project === 'bad' ? Promise.reject(new TypeError('a fault of ours')) : publish(server, project, settings),
+    );
+
+    await watcher.background.sweepNow();
+
+    const armedMs = (await watcher.store.find(good.sessionId))?.armedMs ?? 0;
+    expect(Number(await redis.client.zscore(`{${redis.tag}}:armed`, good.sessionId)) - armedMs).toBe(10_000);
+    expect(await watcher.metrics.registry.metrics()).toContain('background_failures_total{part="sweep"} 1');
   });
 
   test('a watch past its greatest age ends', async ({ start, folders, redis }) => {

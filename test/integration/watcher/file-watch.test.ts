@@ -1,0 +1,98 @@
+import { EventEmitter } from 'node:events';
+import { appendFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FSWatcher } from 'chokidar';
+import { silentLogger } from '#shared/platform/logger.js';
+import { createFileWatch } from '../../../services/watcher/file-watch.ts';
+import type { Counter, Log } from '../../../services/watcher/ports.ts';
+import { eventuallyPasses } from '../../support/events.ts';
+import { describe, expect, test, vi } from './harness.ts';
+
+const listeners = () => ({
+  onStanding: vi.fn<() => void>(),
+  onChange: vi.fn<() => void>(),
+  onGone: vi.fn<() => void>(),
+  onFailed: vi.fn<() => void>(),
+});
+const create = (options: Partial<Parameters<typeof createFileWatch>[0]> = {}) =>
+  createFileWatch({ log: silentLogger(), count: () => undefined, maxFiles: 10, ...options });
+
+describe('createFileWatch', () => {
+  test('tells when the watch stands, of each change, and of the end', async ({ folders: { root: folder } }) => {
+    const files = create();
+    const path = join(folder, 'a.jsonl');
+    await writeFile(path, '1\n');
+    const on = listeners();
+    expect(files.watch(path, on)).toBe(true);
+    await eventuallyPasses(() => expect(on.onStanding).toHaveBeenCalledOnce());
+
+    await appendFile(path, '2\n');
+    await eventuallyPasses(() => expect(on.onChange).toHaveBeenCalled());
+
+    await rm(path);
+    await eventuallyPasses(() => expect(on.onGone).toHaveBeenCalledOnce());
+    expect(files.size()).toBe(0);
+    await files.close();
+  });
+
+  test('never watches a directory, also after its only watched file is gone', async ({ folders: { root: folder } }) => {
+    const files = create();
+    const path = join(folder, 'only.jsonl');
+    await writeFile(path, '1\n');
+    const on = listeners();
+    files.watch(path, on);
+    await eventuallyPasses(() => expect(on.onStanding).toHaveBeenCalled());
+    await rm(path);
+    await eventuallyPasses(() => expect(on.onGone).toHaveBeenCalled());
+    on.onChange.mockClear();
+    await writeFile(join(folder, 'other.jsonl'), '1\n');
+    // A second file's own watch is through the same machinery: once it has told, a directory's event would have come.
+    const other = listeners();
+    files.watch(join(folder, 'other.jsonl'), other);
+    await eventuallyPasses(() => expect(other.onStanding).toHaveBeenCalled());
+    await appendFile(join(folder, 'other.jsonl'), '2\n');
+    await eventuallyPasses(() => expect(other.onChange).toHaveBeenCalled());
+    expect(on.onChange).not.toHaveBeenCalled();
+    await files.close();
+  });
+
+  test('takes no more files than it may', async ({ folders: { root: folder } }) => {
+    const files = create({ maxFiles: 1 });
+    for (const name of ['a', 'b']) await writeFile(join(folder, name), '');
+    expect(files.watch(join(folder, 'a'), listeners())).toBe(true);
+    expect(files.watch(join(folder, 'b'), listeners())).toBe(false);
+    files.unwatch(join(folder, 'a'));
+    expect(files.watch(join(folder, 'b'), listeners())).toBe(true);
+    await files.close();
+  });
+
+  test.for([
+    ['ENOSPC', false],
+    ['EMFILE', false],
+    ['EACCES', true],
+  ] as const)('after %s further watches are tried: %s; warned of once, counted each time', async ([code, tried]) => {
+    const warn = vi.fn<Log['warn']>();
+    const count = vi.fn<Counter>();
+    const broken: EventEmitter[] = [];
+    const open = () => {
+      const watcher = Object.assign(new EventEmitter(), { close: () => Promise.resolve() });
+      broken.push(watcher);
+      return watcher as unknown as FSWatcher;
+    };
+    const files = create({ log: Object.assign(silentLogger(), { warn }), count, open });
+    const on = listeners();
+    files.watch('/a', on);
+    files.watch('/b', listeners());
+    for (const watcher of broken) watcher.emit('error', Object.assign(new Error('no'), { code }));
+
+    expect(on.onFailed).toHaveBeenCalledOnce();
+    expect(files.size()).toBe(0);
+    expect(files.watch('/c', listeners())).toBe(tried);
+    expect(warn).toHaveBeenCalledOnce();
+    expect(count.mock.calls).toEqual([
+      ['file_watch_errors_total', { code }],
+      ['file_watch_errors_total', { code }],
+    ]);
+    await files.close();
+  });
+});
