@@ -3,30 +3,11 @@
 # Needs root on Debian or Ubuntu; installs docker.io and docker-compose where they are missing and starts a daemon.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=docker-lib.sh
+source scripts/ci/docker-lib.sh
 
 READY_WITHIN_S=90
 RECOVERED_WITHIN_S=90
-started_daemon=''
-
-say() { printf '%s  %s\n' "$(date +%T)" "$*"; }
-
-ensure_docker() {
-  if ! command -v dockerd > /dev/null || ! command -v docker-compose > /dev/null; then
-    say 'Installing docker.io and docker-compose.'
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io docker-compose iptables > /dev/null
-  fi
-  if ! docker version > /dev/null 2>&1; then
-    say 'Starting dockerd.'
-    dockerd > "${TMPDIR:-/tmp}/chat-recovery-dockerd.log" 2>&1 &
-    started_daemon=$!
-    for _ in $(seq 60); do docker version > /dev/null 2>&1 && return; sleep 0.5; done
-    say 'dockerd did not come up:'
-    tail -20 "${TMPDIR:-/tmp}/chat-recovery-dockerd.log"
-    return 1
-  fi
-}
-
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
 compose() { docker-compose --project-name chat-recovery-ci --profile demo "$@"; }
@@ -59,7 +40,7 @@ chat_recovered() { watcher_get '/v1/sessions?state=recovered' | grep -q '"state"
 # shellcheck disable=SC2329 # called by the trap
 clean_up() {
   compose down --volumes --timeout 20 > /dev/null 2>&1 || true
-  [ -z "$started_daemon" ] || kill "$started_daemon" || true
+  stop_docker
 }
 
 ensure_docker
