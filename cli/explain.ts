@@ -40,6 +40,7 @@ const explain = async (file: string, options: ExplainOptions): Promise<number> =
     debounceMs: options.debounce,
     firstSeenMs: options.firstSeen,
     deliveredSeenMs: options.deliveredSeen,
+    history: 'wide',
   });
   if (inspection.kind === 'unreadable') {
     console.error(`chat-recovery: cannot read ${printable(file, 1_000)}: ${inspection.why}.`);

@@ -99,6 +99,7 @@ const lookAtAll = async (
       debounceMs: DEFAULT_DEBOUNCE_MS,
       firstSeenMs: undefined,
       deliveredSeenMs: undefined,
+      history: 'whole',
     });
     progress.step(basename(file.path));
     if (inspection.kind === 'unreadable') {

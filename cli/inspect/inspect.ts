@@ -17,6 +17,8 @@ export interface InspectOptions {
   /** When the notice, and its delivery, were first seen; `undefined`: the entries' own times, never later than now. */
   firstSeenMs: number | undefined;
   deliveredSeenMs: number | undefined;
+  /** How much is told besides the verdict; see `ReadContext`. */
+  history: 'whole' | 'wide';
 }
 
 export type Inspection =
@@ -40,7 +42,7 @@ export const inspect = async (file: string, options: InspectOptions): Promise<In
     senderLabels: [],
     // A person asked for this one file: it is read however long it is.
     scanLimitBytes: Number.POSITIVE_INFINITY,
-    history: 'whole',
+    history: options.history,
   });
   if (outcome.kind !== 'read') return { kind: 'unreadable', why: whyUnreadable(outcome) };
   const { finding, bytesRead, skippedLines } = outcome;

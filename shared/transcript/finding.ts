@@ -191,10 +191,11 @@ export interface ReadContext {
   senderLabels: readonly string[];
   scanLimitBytes: number;
   /**
-   * `whole`: read on to the newest human prompt, for a caller whose own record has no history. Otherwise what stands
-   * up to 32 KB before the deciding entry is looked at, and no more.
+   * How far facts that decide nothing are looked for. `near` (default): up to 32 KB before the deciding entry, and not behind
+   * the newest answered human prompt. `whole`: to the newest human prompt, for a caller whose own record has no history.
+   * `wide`: that, and 1 MB before the deciding entry, for a person who asks about one chat.
    */
-  history?: 'near' | 'whole';
+  history?: 'near' | 'whole' | 'wide';
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Entry, EntryOf } from './entry.ts';
 import { answer, launch, noteNotification, settleLaunches, stopTask } from './signature-tasks.ts';
-import { type ChatState, type Open, freshState } from './signature-state.ts';
+import { type ChatState, type Open, freshState, taskIdOf } from './signature-state.ts';
 
 /**
  * Replays entries in file order: what is un-answered, and who is about to move the chat (SPEC §5).
@@ -118,24 +118,37 @@ const closeTurn = (state: ChatState): void => {
 
 const onNotification = (state: ChatState, entry: EntryOf<'notification'>): void => {
   if (entry.via === 'enqueue') state.queuedNotices.push(entry.key);
-  else state.queuedNotices = without(state.queuedNotices, entry.key);
+  else takeNotice(state, entry);
   if (entry.via === 'user') onWake(state, entry);
   if (entry.via === 'attachment') keepOpen(state, { reason: 'open-turn', entry });
   const isCopy = entry.via !== 'enqueue' && state.enqueuedKeys.has(entry.key);
-  if (entry.via === 'enqueue') state.enqueuedKeys.add(entry.key);
+  if (entry.via === 'enqueue') state.enqueuedKeys.set(entry.key, entry);
   if (!isCopy) {
     state.newestNotice = { entry, key: `${entry.key} ${entry.stamp ?? entry.offset}` };
   }
   noteNotification(state, entry, isCopy);
 };
 
+/** A notice that is delivered left the queue. Had a message been taken for what was dequeued, it is still in there. */
+const takeNotice = (state: ChatState, entry: EntryOf<'notification'>): void => {
+  const waiting = state.queuedNotices.includes(entry.key);
+  const message = waiting && entry.via === 'user' ? state.dequeued.pop() : undefined;
+  if (message !== undefined) state.queue.unshift(message);
+  state.queuedNotices = without(state.queuedNotices, entry.key);
+};
+
 /** A notification that became a prompt: whatever turn was open had ended before, and a wake may be under way. */
 const onWake = (state: ChatState, entry: EntryOf<'notification'>): void => {
-  if (!entry.noTurn) promptSeen(state);
+  if (!entry.noTurn) startTurn(state, entry);
   if (state.open?.reason === 'open-turn' || state.open?.reason === 'compacting') state.open = undefined;
   state.wake = { entry, retry: undefined };
   state.error = undefined;
   state.nudgeTurn = undefined;
+};
+
+const startTurn = (state: ChatState, entry: Entry): void => {
+  state.turnStart = entry.offset;
+  promptSeen(state);
 };
 
 const promptSeen = (state: ChatState): void => {
@@ -151,7 +164,7 @@ const onQueued = (state: ChatState, entry: EntryOf<'queued'>): void => {
 /** A dequeue has no text and no order of its own: a person's message overtakes a queued notice. */
 const onDequeue = (state: ChatState, entry: Entry): void => {
   const message = state.queue.findIndex((queued) => queued.what !== 'launch');
-  if (message !== -1) state.queue.splice(message, 1);
+  if (message !== -1) state.dequeued.push(...state.queue.splice(message, 1));
   else if (state.queuedNotices.length === 0) return;
   else state.queuedNotices.shift();
   state.wake = { entry, retry: undefined };
@@ -191,7 +204,8 @@ const PROMPT_REASONS = {
 const onPrompt = (state: ChatState, entry: EntryOf<'prompt'>): void => {
   closeTurn(state);
   takeFromQueue(state, entry.key);
-  promptSeen(state);
+  startTurn(state, entry);
+  state.dequeued = [];
   state.open = { reason: PROMPT_REASONS[entry.by], entry };
   state.error = undefined;
   state.placeholder = undefined;
@@ -204,9 +218,9 @@ const onPrompt = (state: ChatState, entry: EntryOf<'prompt'>): void => {
   state.interruption = undefined;
 };
 
-/** A slash command is no prompt; where no turn is open, the next real reply can only have been started by it. */
+/** A slash command is no prompt; where no turn can be running, the next real reply can only have been started by it. */
 const onCommand = (state: ChatState): void => {
-  if (state.open === undefined) promptSeen(state);
+  if (state.open === undefined && state.wake === undefined) promptSeen(state);
 };
 
 const onReply = (
@@ -222,10 +236,9 @@ const onReply = (
   state.interruption = undefined;
   state.reply = entry;
   answer(state);
-  const since = state.lastPrompt?.offset ?? -1;
-  // What was queued before a prompt that is answered was taken along with it, or died with its process.
-  state.queue = state.queue.filter((queued) => queued.offset > since);
-  settleLaunches(state, since);
+  // What was queued before a turn that has its reply was taken along with it, or died with its process.
+  state.queue = state.queue.filter((queued) => queued.offset > state.turnStart);
+  settleLaunches(state, state.lastPrompt?.offset ?? -1);
   for (const call of entry.calls) {
     for (const task of calls.get(call.id) ?? []) {
       forget(state, task, answeredBefore);
@@ -244,6 +257,9 @@ const forget = (state: ChatState, task: string, answeredBefore: ReadonlySet<stri
   state.pending.delete(task);
   state.repeated.delete(task);
   state.modelStopped.delete(task);
+  for (const [key, entry] of state.enqueuedKeys) {
+    if (entry.blocks.some((block) => taskIdOf(block, key) === task)) state.enqueuedKeys.delete(key);
+  }
 };
 
 const onToolResult = (state: ChatState, entry: EntryOf<'tool-result'>): void => {

@@ -50,12 +50,16 @@ export interface ChatState {
   interruption: { entry: Entry; nudge: boolean } | undefined;
   reply: Entry | undefined;
   lastAnswered: PendingTask | undefined;
+  /** Text in the queue, and what was dequeued of it since the last prompt. */
   queue: EntryOf<'queued'>[];
+  dequeued: EntryOf<'queued'>[];
   /** Keys of the notices that are queued and that no dequeue has taken yet. */
   queuedNotices: string[];
-  /** Keys of all notices that were ever queued: a delivered copy of one is no newer notice. */
-  enqueuedKeys: Set<string>;
+  /** All notices that were queued, by key: a delivered copy of one is no newer notice. */
+  enqueuedKeys: Map<string, EntryOf<'notification'>>;
   newestNotice: { entry: EntryOf<'notification'>; key: string } | undefined;
+  /** Where the newest turn was started: by a prompt, or by a wake. */
+  turnStart: number;
   lastPrompt: EntryOf<'prompt'> | undefined;
   lastHuman: EntryOf<'prompt'> | undefined;
   nudgesSinceHuman: number;
@@ -81,9 +85,11 @@ export const freshState = (answeredBefore: Iterable<string>): ChatState => ({
   reply: undefined,
   lastAnswered: undefined,
   queue: [],
+  dequeued: [],
   queuedNotices: [],
-  enqueuedKeys: new Set(),
+  enqueuedKeys: new Map(),
   newestNotice: undefined,
+  turnStart: -1,
   lastPrompt: undefined,
   lastHuman: undefined,
   nudgesSinceHuman: 0,

@@ -24,6 +24,7 @@ const noteTerminated = (state: ChatState, entry: EntryOf<'notification'>, id: st
   const block = entry.blocks.find((each) => isTerminated(each) && taskIdOf(each, entry.key) === id);
   const known = state.pending.get(id);
   const delivered = entry.via !== 'enqueue' || (known?.delivered ?? false);
+  const stoppedBy = known?.stoppedBy ?? stopperOf(state);
   state.pending.set(id, {
     id,
     status: block?.status ?? '',
@@ -33,10 +34,11 @@ const noteTerminated = (state: ChatState, entry: EntryOf<'notification'>, id: st
     newest: entry,
     delivered,
     promptSince: known?.promptSince ?? false,
-    stoppedBy: known?.stoppedBy ?? stopperOf(state),
+    stoppedBy,
   });
-  if (isCopy) return;
-  // A newer report stands behind what was said before it.
+  const onPurpose = stoppedBy !== undefined || state.modelStopped.has(id);
+  if (isCopy || onPurpose) return;
+  // A newer report of a task that nobody ended on purpose stands behind what was said before it.
   state.error = undefined;
   state.placeholder = undefined;
 };
@@ -51,17 +53,18 @@ const stopperOf = (state: ChatState): PendingTask['stoppedBy'] => {
  * tail of a turn that was already running when the notice was queued answers nothing.
  */
 export const answer = (state: ChatState): void => {
-  for (const [id, task] of state.pending) {
-    if (!task.delivered && !task.promptSince) continue;
-    state.pending.delete(id);
-    state.answered.add(id);
-    state.answeredTerminated.add(id);
-    state.lastAnswered = task;
-  }
   for (const [id, other] of state.otherPending) {
     if (!other.delivered && !other.promptSince) continue;
     state.otherPending.delete(id);
     state.answered.add(id);
+  }
+  for (const [id, task] of state.pending) {
+    const known = task.delivered || task.promptSince || state.answered.has(id);
+    if (!known) continue;
+    state.pending.delete(id);
+    state.answered.add(id);
+    state.answeredTerminated.add(id);
+    state.lastAnswered = task;
   }
 };
 

@@ -15,6 +15,8 @@ export const findingOf = (entries: readonly Entry[], answeredTaskIds: ReadonlySe
  * prompt, tasks behind a busy verdict). Counted in bytes from that entry, so that block borders play no part.
  */
 export const CONTEXT_BYTES = 32 * 1_024;
+/** The same for a person who asks about one chat: what was answered before is told, too. */
+export const WIDE_CONTEXT_BYTES = 1_024 * 1_024;
 
 /** Takes entries from the newest to the oldest and says when the verdict cannot change any more. */
 export interface Reducer {
@@ -52,13 +54,12 @@ export const createReducer = (context: Pick<ReadContext, 'answeredTaskIds' | 'hi
 
   const current = (): Finding => findingOf(newestFirst.toReversed(), context.answeredTaskIds);
 
-  /** The newest entry that tells of a turn: an open one, or an interruption, decides at once. */
+  /** The newest entry that tells of a turn: an open one decides at once. */
   const lookAtTurn = (entry: Entry): void => {
     if (turnSeen || !tellsOfTurn(entry)) return;
     turnSeen = true;
     const finding = current();
-    const settled = finding.kind === 'settled' && finding.verdict === 'busy-or-waiting';
-    if (settled || entry.kind === 'interruption') decidedAt = entry.offset;
+    if (finding.kind === 'settled' && finding.verdict === 'busy-or-waiting') decidedAt = entry.offset;
   };
 
   /** A prompt that has its reply: whatever stood before it is answered. What is pending behind it goes back to its launch. */
@@ -66,15 +67,15 @@ export const createReducer = (context: Pick<ReadContext, 'answeredTaskIds' | 'hi
     if (boundary !== undefined || !replySeen || !startsTurn(entry)) return;
     boundary = entry.offset;
     const finding = current();
+    if (finding.tasks.length > 0) wanted = wantedOf(finding, newestFirst);
     const certain = finding.kind === 'settled' && finding.verdict !== 'error-entry';
-    if (!certain) wanted = wantedOf(finding, newestFirst);
-    if (wanted?.isMet() ?? true) decidedAt ??= entry.offset;
+    if (certain || (wanted?.isMet() ?? true)) decidedAt ??= entry.offset;
   };
 
   const lookForLaunches = (entry: Entry): void => {
-    if (wanted === undefined || decidedAt !== undefined) return;
+    if (wanted === undefined) return;
     wanted.meet(entry);
-    if (wanted.isMet()) decidedAt = entry.offset;
+    if (wanted.isMet()) decidedAt ??= entry.offset;
   };
 
   return {
@@ -88,8 +89,9 @@ export const createReducer = (context: Pick<ReadContext, 'answeredTaskIds' | 'hi
     },
     isEnough(offset) {
       if (decidedAt === undefined) return false;
-      if (boundary !== undefined && boundary > offset && humanSeen) return true;
-      return context.history !== 'whole' && offset < decidedAt - CONTEXT_BYTES;
+      if (context.history === 'wide') return humanSeen && offset < decidedAt - WIDE_CONTEXT_BYTES;
+      const told = boundary !== undefined && boundary > offset && humanSeen && (wanted?.isMet() ?? true);
+      return told || (context.history !== 'whole' && offset < decidedAt - CONTEXT_BYTES);
     },
     get decided() {
       return decidedAt !== undefined || startSeen;

@@ -201,6 +201,12 @@ describe('who is about to move the chat', () => {
     expect(await verdictIn(withQueuedText().queue('something-new'))).toBe('busy-or-waiting: human-prompt-pending');
   });
 
+  test('a delivered notice shows what had been dequeued: the person’s text is still there', async () => {
+    const lines = chat().turn().enqueue('Any news?').kill().dequeue().delivered();
+    expect(await verdictIn(lines)).toBe('busy-or-waiting: human-prompt-pending');
+    expect(await verdictIn(lines.dequeue().human('Any news?').reply(), { history: 'wide' })).toBe('not-hung: answered');
+  });
+
   test('text that was queued before an answered prompt is in the queue no more', async () => {
     const lines = chat().enqueue('Lost with its process').turn().kill();
     expect(await verdictIn(lines)).toBe('hung: killed-unanswered');
