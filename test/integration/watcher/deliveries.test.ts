@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import { eventually } from '../../support/events.ts';
 import { Chat } from './chat.ts';
 import { deliver, describe, event, expect, problemOf, SECRET, sessionWhen, test, turnEnded } from './harness.ts';
 
@@ -57,6 +58,35 @@ describe('what a turn end is answered', () => {
     const answer = await watcher.deliver(turnEnded(chat, { transcriptPath: undefined, cwd: '/home/dev/my.app' }));
     expect(answer.status).toBe(202);
     expect((await watcher.store.find(chat.sessionId))?.path).toBe(chat.path);
+  });
+});
+
+describe('what a delivery costs', () => {
+  test('one script of ours and one add, and nothing for the look at a clean file', async ({
+    start,
+    folders,
+    redis,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 3_600_000 } });
+    await watcher.background.caughtUp;
+    const [first, second] = [new Chat(folders.transcripts), new Chat(folders.transcripts)];
+    for (const chat of [first, second]) await chat.begin();
+    // Scripts are loaded and the project's settings are published with the first.
+    await watcher.deliver(turnEnded(first));
+
+    const monitor = await redis.client.monitor();
+    const calls: string[] = [];
+    const ours = (_time: string, args: string[], source: string) => {
+      if (source !== 'lua' && args.join(' ').includes(redis.tag)) calls.push(args[0] ?? '');
+    };
+    monitor.on('monitor', ours);
+    await watcher.deliver(turnEnded(second));
+    await eventually(() => watcher.transcripts.get(second.sessionId)?.mark !== undefined);
+    await redis.client.get(`{${redis.tag}}:end`);
+    await eventually(() => calls.includes('get'));
+    monitor.disconnect();
+
+    expect(calls).toEqual(['evalsha', 'evalsha', 'get']);
   });
 });
 
