@@ -10,8 +10,7 @@ export const painterFor = (stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv):
 };
 
 /** Control characters, which in a transcript's text could steer the terminal. */
-// oxlint-disable-next-line no-control-regex
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g;
+const CONTROLS = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** Outside text made safe to print: one line, no control characters, cut. */
 export const printable = (text: string, length = 120): string => {
