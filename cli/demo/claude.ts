@@ -19,6 +19,8 @@ export async function claudeRuntime(note: (sentence: string) => void): Promise<R
       RUNTIME: 'claude',
       ANTHROPIC_BASE_URL: api.url,
       ANTHROPIC_API_KEY: 'not-a-key',
+      // What the runtime sends around a prompt depends on the model; the fake one reads this model's.
+      CLAUDE_MODEL: 'claude-sonnet-4-5',
       // The model's words are our own: there is nothing to ask a person about.
       CLAUDE_PERMISSION_MODE: 'bypassPermissions',
     },

@@ -41,7 +41,11 @@ redis_root=$work/redis/root
 new_root "$redis_root"
 add_program "$redis_root" redis-server
 add_program "$redis_root" redis-cli
-build redis "$redis_root" $'WORKDIR /data\nEXPOSE 6379\nCMD ["redis-server", "--protected-mode", "no"]'
+# The official image's server lets other containers in as well, whatever its command line says.
+mv "$redis_root/usr/bin/redis-server" "$redis_root/usr/bin/redis-server-program"
+printf '#!/bin/sh\nexec /usr/bin/redis-server-program "$@" --protected-mode no\n' > "$redis_root/usr/bin/redis-server"
+chmod +x "$redis_root/usr/bin/redis-server"
+build redis "$redis_root" $'WORKDIR /data\nEXPOSE 6379\nCMD ["redis-server"]'
 
 node_root=$work/node/root
 new_root "$node_root"
