@@ -15,7 +15,8 @@ import {
 
 /** Reads a main-chain `user` entry; `undefined` where it is inert. */
 export const userEntry = (line: JsonObject, base: EntryBase, labels: readonly string[]): Entry | undefined => {
-  if (line['isCompactSummary'] === true) return undefined;
+  // A summary, and whatever the runtime keeps from the model, is nobody's message.
+  if (line['isCompactSummary'] === true || line['isVisibleInTranscriptOnly'] === true) return undefined;
   const content = objectAt(line, 'message')['content'];
   const text = textOf(content);
   if (text !== undefined && isMarker(line, content)) return { ...base, kind: 'interruption' };

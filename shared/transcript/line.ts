@@ -80,7 +80,8 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Places at which a glued record is tried; a line with more is not worth the time. */
+/** Where a glued record is looked for: near the line's end, at so many places at most. The line's own beginning always counts. */
+const GLUED_TEXT = 64 * 1_024;
 const MAX_TRIES = 64;
 const RECORD_START = /\{\s*"/g;
 const TRAILING_NULS = /[\s\0]+$/;
@@ -92,7 +93,9 @@ const AFTER_RECORD = /\}[\s\0]*$/;
  */
 const recovered = (line: Buffer, offset: number, context: LineContext): ParsedLine => {
   const text = line.toString('utf8');
-  const starts = [...text.matchAll(RECORD_START)].map((match) => match.index).slice(-MAX_TRIES);
+  const from = Math.max(1, text.length - GLUED_TEXT);
+  const glued = [...text.slice(from).matchAll(RECORD_START)].map((match) => from + match.index);
+  const starts = [0, ...glued.slice(-MAX_TRIES)];
   const entries: Entry[] = [];
   let end = text.length;
   for (const start of starts.toReversed()) {

@@ -14,6 +14,10 @@ export const TERMINATED: ReadonlySet<string> = new Set(['killed', 'stopped']);
 export const isTerminated = (notification: Notification): boolean =>
   notification.status !== undefined && TERMINATED.has(notification.status);
 
+/** Bounds of what is looked at: a payload is outside text, and one of megabytes or of a million brackets must cost nothing. */
+const MAX_PAYLOAD = 256 * 1_024;
+const MAX_UNCLOSED = 64;
+
 const OPEN_BLOCK = /<task-notification(?:\s[^<>]*)?>/gi;
 const CLOSE_BLOCK = /^<\/task-notification\s*>/i;
 const TAG = /^<([a-z][\w-]*)(?:\s[^<>]*)?>/i;
@@ -23,7 +27,8 @@ const TAG = /^<([a-z][\w-]*)(?:\s[^<>]*)?>/i;
  * first counts. What stands inside a child is text, even where it looks like another child: a task's own description
  * must not be able to say that it was killed.
  */
-export const parseNotifications = (payload: string): Notification[] => {
+export const parseNotifications = (text: string): Notification[] => {
+  const payload = text.slice(0, MAX_PAYLOAD);
   const found: Notification[] = [];
   OPEN_BLOCK.lastIndex = 0;
   for (let open = OPEN_BLOCK.exec(payload); open !== null; open = OPEN_BLOCK.exec(payload)) {
@@ -43,9 +48,10 @@ export const parseNotifications = (payload: string): Notification[] => {
 const childrenFrom = (payload: string, start: number): { children: Map<string, string>; end: number } => {
   const children = new Map<string, string>();
   let at = start;
+  let unclosed = 0;
   for (;;) {
     at = payload.indexOf('<', at);
-    if (at === -1) return { children, end: payload.length };
+    if (at === -1 || unclosed > MAX_UNCLOSED) return { children, end: payload.length };
     const rest = payload.slice(at, at + 200);
     const close = CLOSE_BLOCK.exec(rest);
     if (close !== null) return { children, end: at + close[0].length };
@@ -57,7 +63,9 @@ const childrenFrom = (payload: string, start: number): { children: Map<string, s
     const name = tag[1].toLowerCase();
     // A block that was cut off and another one behind it: leave that one to the caller.
     if (name === 'task-notification') return { children, end: at };
-    at = takeChild(payload, name, at + tag[0].length, children);
+    const from = at + tag[0].length;
+    at = takeChild(payload, name, from, children);
+    if (at === from) unclosed += 1;
   }
 };
 

@@ -47,6 +47,14 @@ describe('a notification’s payload', () => {
     expect(parseNotifications('nothing here')).toEqual([]);
   });
 
+  test('a payload of a million brackets is read in no time', () => {
+    const start = performance.now();
+    for (const piece of ['<a>', '<', '<a', '</task-notification><task-notification>', '<task-notification>']) {
+      parseNotifications(`<task-notification>${piece.repeat(1_000_000)}`);
+    }
+    expect(performance.now() - start).toBeLessThan(3_000);
+  });
+
   test('terminated is killed or stopped, nothing else', () => {
     const statuses = ['killed', 'stopped', 'completed', 'failed', 'timed out', ''];
     const terminated = statuses.filter((status) =>
