@@ -5,6 +5,8 @@ import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
 import type { SessionStore } from '#shared/session/store.js';
 import { adminOnly } from './access.ts';
+import type { LiveEvents } from './live/live-events.ts';
+import type { Stats } from './live/stats.ts';
 import type { DeliveryParts } from './deliveries.ts';
 import { notFound, problemHandler } from './problems.ts';
 import { needsRedis } from './redis-away.ts';
@@ -14,9 +16,12 @@ import { eventRoutes } from './routes/events.ts';
 import { healthRoutes, type HealthParts } from './routes/health.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { openApiRoutes } from './routes/openapi.ts';
+import { noticeRoutes, pageRoutes } from './routes/page.ts';
 import { pauseRoutes } from './routes/pause.ts';
 import { projectRoutes } from './routes/projects.ts';
+import { reasonRoutes } from './routes/reasons.ts';
 import { sessionRoutes, type SessionParts } from './routes/sessions.ts';
+import { streamRoutes } from './routes/stream.ts';
 
 export interface AppParts extends DeliveryParts, SessionParts {
   logger: Logger;
@@ -24,6 +29,8 @@ export interface AppParts extends DeliveryParts, SessionParts {
   health: HealthParts;
   /** For the board. */
   queue: Queue;
+  live: LiveEvents;
+  stats: Stats;
 }
 
 /** The watcher's HTTP side, made from its parts; it opens no port. */
@@ -37,9 +44,13 @@ export function createApp(parts: AppParts): Express {
   app.use(securityHeaders());
   app.use(healthRoutes(parts.health));
   app.use(openApiRoutes());
+  app.use(noticeRoutes());
   // Authenticated by signature, not by the admin token: before the guard of everything else below /v1.
   app.use(eventRoutes(parts));
   app.use(['/v1', '/metrics', '/admin'], admin);
+  app.use(pageRoutes(core.settings.adminToken === undefined ? letIn : admin));
+  app.use(reasonRoutes());
+  app.use(streamRoutes(parts));
   app.use(metricsRoutes(parts.metrics));
   app.use(sessionRoutes(parts));
   app.use(pauseRoutes(core));
@@ -50,6 +61,9 @@ export function createApp(parts: AppParts): Express {
   app.use(problemHandler(parts.logger));
   return app;
 }
+
+/** Without a token the page's files are open on loopback: they hold nothing, and a link from elsewhere may lead to them. */
+const letIn: express.RequestHandler = (_req, _res, next) => next();
 
 /** The board's own calls wait for Redis without end. */
 function redisThere(store: Pick<SessionStore, 'now'>): express.RequestHandler {

@@ -1,11 +1,10 @@
 import type { Express } from 'express';
-import type { Redis } from 'ioredis';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
 import { checkRedis } from '#shared/platform/redis-check.js';
-import { closeRedis, createRedis, untilReady } from '#shared/platform/redis.js';
+import { closeRedis, createRedis, untilReady, type RedisClient } from '#shared/platform/redis.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
@@ -16,6 +15,7 @@ import type { SettingsService } from '#shared/settings/service.js';
 import { createApp } from './app.ts';
 import { startBackground, type Background, type BackgroundOptions } from './background.ts';
 import { createCounter } from './counting.ts';
+import { createLive } from './live/create.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
@@ -45,7 +45,7 @@ export interface Watcher {
   connected(timeoutMs: number): Promise<boolean>;
   /** Starts catch-up and sweep; call it once. Redis need not be there. */
   start(): Background;
-  /** `/readyz` says no from now on. */
+  /** `/readyz` says no from now on, and the event streams end. */
   drain(): void;
   /** Ends everything that `buildWatcher` made; the parts that it was given are their owner's. */
   close(): Promise<void>;
@@ -80,6 +80,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
   }));
   let stopping = false;
   let background: Background | undefined;
+  const live = createLive({ redis: redis.client, store: redis.store, settings, logger });
   const app = createApp({
     core,
     published,
@@ -87,6 +88,8 @@ export function buildWatcher(options: BuildOptions): Watcher {
     logger,
     metrics,
     queue: redis.queue.bull,
+    live: live.events,
+    stats: live.stats,
     requests: { request: (...job) => redis.queue.request(...job), withdraw: redis.withdraw },
     continueTimeoutMs: tuning.continueTimeoutMs ?? CONTINUE_TIMEOUT_MS,
     health: {
@@ -116,9 +119,11 @@ export function buildWatcher(options: BuildOptions): Watcher {
     },
     drain() {
       stopping = true;
+      live.events.close();
     },
     async close() {
       stopping = true;
+      await live.close();
       await background?.stop();
       await transcripts.close();
       await Promise.all(drivers.map(({ driver }) => driver.close()));
@@ -142,7 +147,7 @@ async function probeAll(drivers: { serverId: string; driver: SessionDriver }[], 
 function connect({ settings, logger }: BuildOptions) {
   const { redisUrl: url, redisTag: tag } = settings;
   const client = createRedis({ url, role: 'fail-fast', name: 'watcher', logger });
-  let answers: Redis | undefined;
+  let answers: RedisClient | undefined;
   const onError = collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Queue error.') });
   const queue = createRecoveryQueue({
     connection: client,
@@ -171,6 +176,7 @@ function connect({ settings, logger }: BuildOptions) {
     void ask();
   });
   return {
+    client,
     queue,
     store,
     onReady: (listener: () => void) => client.on('ready', listener),

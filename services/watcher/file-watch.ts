@@ -11,8 +11,11 @@ import type { Counter, Log } from './ports.ts';
 export interface FileWatch {
   /**
    * Begins to watch a file. `onStanding` is called once the watch stands: what is in the file by then is to be looked at;
-   * `onChange` after each change; `onGone` when the file vanished, `onFailed` when it cannot be watched here, the watch then
+   * `onChange` after each change, its removal and replacement too; `onFailed` when it cannot be watched here, the watch then
    * being over. `false`: full or failing, no watch.
+   *
+   * A file that was removed or replaced is to be unwatched and watched anew by the caller: chokidar does so by itself, but
+   * not where it happens within 5 ms of another change, and is silent from then on.
    */
   watch(path: string, on: FileEvents): boolean;
   unwatch(path: string): void;
@@ -24,7 +27,6 @@ export interface FileWatch {
 export interface FileEvents {
   onStanding(): void;
   onChange(): void;
-  onGone(): void;
   onFailed(): void;
 }
 
@@ -77,12 +79,6 @@ export function createFileWatch({ log, count, maxFiles, open = openWatcher }: Fi
     // The system's own events: of the `change` that chokidar makes of them it drops each that follows another within 50 ms, and
     // a kill often follows another entry within milliseconds.
     watcher.on('raw', () => current(() => on.onChange()));
-    watcher.on('unlink', () =>
-      current(() => {
-        unwatch(path);
-        on.onGone();
-      }),
-    );
     watcher.on('error', (error) =>
       current(() => {
         failed(path, error);

@@ -1,6 +1,7 @@
 import type { SessionRecord } from '#shared/session/record.js';
 import type { EffectiveSettings, RecoverySettings } from '#shared/settings/recovery.js';
 import { DECISION_REASONS, DELIVERY_REASONS } from '#shared/trail/reasons.js';
+import { REASONS } from '#shared/transcript/finding.js';
 
 /** Whether something may be done now, and if not, why. */
 export type Allowed = { allowed: true } | { allowed: false; code: string; reason: string };
@@ -63,12 +64,14 @@ export function sessionDetails(record: SessionRecord, settings: EffectiveSetting
     userStopped: record.userStopped,
     stoppedTaskIds: record.stoppedTaskIds,
     backgroundTasks: record.backgroundTasks,
-    actions: {
-      continue: mayContinue(record, settings.values),
-      endWatch: mayEndWatch(record),
-    },
+    actions: actionsOf(record, settings.values),
     settings,
   };
+}
+
+/** What may be done with a session now, and if not, why. */
+export function actionsOf(record: SessionRecord, settings: RecoverySettings) {
+  return { continue: mayContinue(record, settings), endWatch: mayEndWatch(record) };
 }
 
 /** Whether Continue is offered. Only a hint: the worker reads transcript and session API and has the last word. */
@@ -88,7 +91,7 @@ function refused(code: string, reason: string): Allowed {
   return { allowed: false, code, reason };
 }
 
-const WORDS: Record<string, string> = { ...DELIVERY_REASONS, ...DECISION_REASONS };
+const WORDS: Record<string, string> = { ...REASONS, ...DELIVERY_REASONS, ...DECISION_REASONS };
 
 /** A reason code in words; `null` where there is none. */
 export function reasonText(reason: string | undefined): string | null {

@@ -135,10 +135,6 @@ export class Transcripts {
     return this.#files.watch(entry.session.path, {
       onStanding: () => void this.#standing(entry),
       onChange: () => void this.#changed(entry),
-      onGone: () => {
-        entry.session.mark = undefined;
-        if (!this.#isOver(entry) && !this.#owed.has(entry)) this.#owed.add(entry, 'gone');
-      },
       // What `onStanding` would have told is to be seen all the same; from then on it is the sweep's.
       onFailed: () => void this.#lookSoon(entry, 'event'),
     });
@@ -224,8 +220,7 @@ export class Transcripts {
   }
 
   /**
-   * The watch follows the file: to another path, to the file that took its place, and off one that is gone. chokidar follows a
-   * replacement by itself, but not one within 5 ms of another change: then it is silent from there on.
+   * The watch follows the file: to another path, to the file that took its place, and off one that is gone.
    */
   #keepWatching(entry: Entry, path: string, before: FileMark | undefined): void {
     const { session } = entry;

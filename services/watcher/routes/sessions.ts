@@ -3,12 +3,15 @@ import { z } from 'zod';
 import { Problem } from '#shared/platform/problem.js';
 import { sessionIdSchema } from '#shared/session/events.js';
 import { SESSION_STATES, type SessionRecord } from '#shared/session/record.js';
-import type { SessionQuery } from '#shared/session/store.js';
+import { settingsField } from '#shared/session/keys.js';
+import type { SessionQuery, SessionStore } from '#shared/session/store.js';
+import type { EffectiveSettings } from '#shared/settings/recovery.js';
+import { TRAIL_WORDS } from '#shared/trail/words.js';
 import { continueSession, type ContinueParts } from '../continue.ts';
 import { checked } from '../check.ts';
 import { onlyMethods } from '../problems.ts';
 import { needsRedis } from '../redis-away.ts';
-import { reasonText, sessionDetails, sessionView } from '../session-view.ts';
+import { actionsOf, reasonText, sessionDetails, sessionView } from '../session-view.ts';
 import type { Transcripts } from '../transcripts.ts';
 
 /** Filters and paging of `GET /v1/sessions`. */
@@ -16,6 +19,12 @@ export const sessionQuerySchema = z.object({
   server: z.string().min(1).max(200).optional(),
   project: z.string().max(200).optional(),
   state: z.enum(SESSION_STATES).optional(),
+  /** These only, separated by commas; what is not known is left out. */
+  ids: z
+    .string()
+    .transform((list) => list.split(','))
+    .pipe(z.array(sessionIdSchema).min(1).max(100))
+    .optional(),
   limit: z.coerce.number().int().min(1).max(500).default(100),
   cursor: z
     .string()
@@ -27,6 +36,8 @@ export interface SessionParts extends ContinueParts {
   transcripts: Transcripts;
 }
 
+type ListQuery = z.output<typeof sessionQuerySchema>;
+
 /** Sessions: list, one in full with its trail, Continue, the end of its watch. */
 export function sessionRoutes(parts: SessionParts): Router {
   const { store, recovery, settings } = parts.core;
@@ -36,8 +47,8 @@ export function sessionRoutes(parts: SessionParts): Router {
     .route('/v1/sessions')
     .get(async (req, res) => {
       const query = checked(sessionQuerySchema, req.query);
-      const page = await needsRedis(() => store.list(storeQuery(query)));
-      res.json({ sessions: page.sessions.map(sessionView), next: page.next ?? null });
+      const page = await needsRedis(() => pageOf(store, query));
+      res.json({ sessions: await listed(parts.core, page.sessions), next: page.next ?? null });
     })
     .all(onlyMethods('GET'));
 
@@ -49,7 +60,11 @@ export function sessionRoutes(parts: SessionParts): Router {
       if (record === undefined) throw unknownSession(id);
       const server = settings.chatServers.find((candidate) => candidate.id === record.server);
       const effective = server === undefined ? undefined : await recovery.effective(server, record.project);
-      const lines = trail.map((line) => ({ ...line, reasonText: reasonText(line.reason) }));
+      const lines = trail.map((line) => ({
+        ...line,
+        text: TRAIL_WORDS[line.kind],
+        reasonText: reasonText(line.reason),
+      }));
       res.json({ ...viewOf(record, effective), trail: lines });
     })
     .all(onlyMethods('GET'));
@@ -77,17 +92,46 @@ export function sessionRoutes(parts: SessionParts): Router {
   return router;
 }
 
-function viewOf(record: SessionRecord, effective: Parameters<typeof sessionDetails>[1] | undefined) {
-  if (effective !== undefined) return sessionDetails(record, effective);
-  const removed = { allowed: false, code: 'server_unknown', reason: 'Its chat server is no longer in the settings.' };
-  return {
-    ...sessionView(record),
-    actions: { continue: removed, endWatch: { allowed: record.armed } },
-    settings: null,
-  };
+async function pageOf(store: Pick<SessionStore, 'find' | 'list'>, query: ListQuery) {
+  if (query.ids === undefined) return store.list(storeQuery(query));
+  const found = await Promise.all(query.ids.map((id) => store.find(id)));
+  return { sessions: found.filter((record) => record !== undefined), next: undefined };
 }
 
-function storeQuery({ limit, ...filters }: z.output<typeof sessionQuerySchema>): SessionQuery {
+/** Sessions as a list shows them: with what may be done, but each project's settings are asked for once only. */
+async function listed({ recovery, settings }: ListParts, records: readonly SessionRecord[]) {
+  const known = new Map<string, Promise<EffectiveSettings>>();
+  const settingsOf = (record: SessionRecord): Promise<EffectiveSettings> | undefined => {
+    const server = settings.chatServers.find((candidate) => candidate.id === record.server);
+    if (server === undefined) return undefined;
+    const key = settingsField(server.id, record.project);
+    const effective = known.get(key) ?? recovery.effective(server, record.project);
+    known.set(key, effective);
+    return effective;
+  };
+  return Promise.all(
+    records.map(async (record) => {
+      const effective = await settingsOf(record);
+      const actions = effective === undefined ? removedActions(record) : actionsOf(record, effective.values);
+      return { ...sessionView(record), actions };
+    }),
+  );
+}
+
+type ListParts = Pick<SessionParts['core'], 'recovery' | 'settings'>;
+
+/** For a session whose chat server is no longer in the settings. */
+function removedActions(record: SessionRecord) {
+  const removed = { allowed: false, code: 'server_unknown', reason: 'Its chat server is no longer in the settings.' };
+  return { continue: removed, endWatch: { allowed: record.armed } };
+}
+
+function viewOf(record: SessionRecord, effective: Parameters<typeof sessionDetails>[1] | undefined) {
+  if (effective !== undefined) return sessionDetails(record, effective);
+  return { ...sessionView(record), actions: removedActions(record), settings: null };
+}
+
+function storeQuery({ limit, ...filters }: ListQuery): SessionQuery {
   const { server, project, state, cursor } = filters;
   return {
     limit,
