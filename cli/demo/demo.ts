@@ -77,14 +77,12 @@ async function play(stage: Stage): Promise<void> {
   const checks = await watchStory({ ...stage, calls, parts, runtime, chats: { hung, healthy } });
   if (ending.aborted) return;
   tellChecks(checks, teller);
-  if (!options.once) return tellAddresses(parts, [hung, healthy], teller);
-  if (checks.every(({ ok }) => ok)) {
-    stops.unshift(() => rm(dir, { recursive: true, force: true }));
-    stopper.stop();
-  } else {
-    teller.note(`Logs and transcripts are kept in ${dir}.`);
-    stopper.fail();
-  }
+  const good = checks.every(({ ok }) => ok);
+  if (good) stops.unshift(() => rm(dir, { recursive: true, force: true }));
+  else teller.note(`Logs and transcripts are kept in ${dir}.`);
+  if (!options.once) tellAddresses(parts, [hung, healthy], teller);
+  else if (good) stopper.stop();
+  else stopper.fail();
 }
 
 interface Story extends Stage {

@@ -128,7 +128,9 @@ export function plannedPackages(printUris: string): string[] {
 async function unpacked(root: string): Promise<RedisFound | undefined> {
   const path = PROGRAMS.map((program) => join(root, 'usr', 'bin', program)).find((candidate) => existsSync(candidate));
   if (path === undefined) return undefined;
-  return { kind: 'program', path, libraryPath: (await libraryFolders(root)).join(':') };
+  const libraries = await libraryFolders(root);
+  // Empty where every library was installed already; an empty LD_LIBRARY_PATH would mean the current folder.
+  return { kind: 'program', path, libraryPath: libraries.length === 0 ? undefined : libraries.join(':') };
 }
 
 async function libraryFolders(root: string): Promise<string[]> {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { shownRedisUrl } from '#shared/platform/redis.js';
 import { byDebian } from '../../cli/provision/by-debian.ts';
 import { byPath } from '../../cli/provision/by-path.ts';
 import { byUrl } from '../../cli/provision/by-url.ts';
@@ -53,7 +54,8 @@ async function startRedis(): Promise<TestRedis> {
   const found = await findRedis({ env: process.env, run, say: console.error }, ways(process.env));
   const dir = await mkdtemp(join(tmpdir(), 'chat-recovery-redis-'));
   const server = await launchRedis(found, { dir, durable: false, run });
-  console.error(`Redis for the tests: ${server.description} at ${server.url}`);
+  const what = found.kind === 'url' ? 'one that runs already' : server.description;
+  console.error(`Redis for the tests: ${what} at ${shownRedisUrl(server.url)}`);
   return {
     url: server.url,
     program: found.kind === 'program' ? JSON.stringify(found) : '',
