@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { LifecycleClient, LifecycleData, LifecycleType } from '../../shared/client/index.ts';
 import type { ConflictCode, SessionApiState } from '../../shared/session-api/contract.ts';
 import type { ChatRecord, CloseReason } from './chat-record.ts';
 import { runtimeUnavailable } from './errors.ts';
 import type { Happenings } from './happenings.ts';
 import type { Cause, ChatRuntime, LiveSession, Outcome, RuntimeTask } from './runtime.ts';
-import type { DataOf, LifecycleType, Webhooks } from './webhooks.ts';
 
 /** What a chat needs from its server. */
 export interface ChatParts {
   runtime: ChatRuntime;
-  webhooks: Webhooks;
+  webhooks: LifecycleClient;
   happenings: Happenings;
   save(record: ChatRecord): void;
 }
@@ -216,7 +216,7 @@ export class Chat {
   }
 
   /** The webhook, and the same for whoever watches. */
-  #tell<T extends LifecycleType>(type: T, data: DataOf<T>, more: Record<string, unknown> = {}): void {
+  #tell<T extends LifecycleType>(type: T, data: LifecycleData[T], more: Record<string, unknown> = {}): void {
     this.#parts.webhooks.emit(type, data);
     this.#parts.happenings.tell(this.id, type, { ...data, ...more });
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LifecycleClient } from '../../shared/client/index.ts';
 import type { MessageRequest } from '../../shared/session-api/contract.ts';
 import { defaultPath } from '../../shared/transcript/locate.ts';
 import { Chat, type ChatParts } from './chat.ts';
@@ -9,13 +10,12 @@ import { busySession, goneSession, sessionExists, unknownSession } from './error
 import type { Happenings } from './happenings.ts';
 import { IdempotencyStore, type RememberedMessage } from './idempotency.ts';
 import type { ChatRuntime } from './runtime.ts';
-import type { Webhooks } from './webhooks.ts';
 
 export interface ChatsParts {
   dataDir: string;
   projectsDir: string;
   runtime: ChatRuntime;
-  webhooks: Webhooks;
+  webhooks: LifecycleClient;
   happenings: Happenings;
 }
 

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { createLifecycleClient, type WebhookTarget } from '../../shared/client/index.ts';
 import { listen } from '../../shared/platform/http-server.ts';
 import { createApp } from './app.ts';
 import { Chats } from './chats.ts';
@@ -7,7 +8,6 @@ import { createClaudeRuntime } from './claude-runtime.ts';
 import { Happenings } from './happenings.ts';
 import { createScriptedRuntime } from './scripted-runtime.ts';
 import type { Timings } from './scripts.ts';
-import { Webhooks, type WebhookTarget } from './webhooks.ts';
 
 export interface ExampleChatServerOptions {
   /** Chats, keys, outbox and `claude-home` live here. */
@@ -53,9 +53,11 @@ export async function startExampleChatServer(options: ExampleChatServerOptions):
   }
   const dataDir = resolve(options.dataDir);
   const happenings = new Happenings();
-  const webhooks = new Webhooks(join(dataDir, 'outbox'), options.webhook, ({ what, sessionId, ...fields }) =>
-    happenings.tell(sessionId, what, fields),
-  );
+  const webhooks = createLifecycleClient({
+    outboxDir: join(dataDir, 'outbox'),
+    target: options.webhook,
+    report: ({ what, sessionId = '', ...fields }) => happenings.tell(sessionId, `webhook.${what}`, fields),
+  });
   const claudeHome = join(dataDir, 'claude-home');
   const chats = new Chats({
     dataDir,

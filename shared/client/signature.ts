@@ -4,8 +4,9 @@ import { createHmac } from 'node:crypto';
  * Headers of a signed delivery after Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`.
  *
  * @param secret `whsec_` and base64, or plain text whose bytes are the key; without one the delivery is not signed.
+ * @param nowMs the moment of this try: a receiver refuses what was signed long ago.
  */
-export function webhookHeaders(
+export function signedHeaders(
   delivery: { id: string; body: string },
   secret: string | undefined,
   nowMs: number,
