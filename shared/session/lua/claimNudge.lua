@@ -58,14 +58,21 @@ if attempt ~= nil and attempt.phase ~= 'settled' then
     changes.att = cjson.encode(attempt)
     save(rec, changes)
     trail(rec, 'void', 'superseded', { attempt = attempt.id })
-  elseif stale then
+  elseif stale and attempt.noticeId ~= a.noticeId then
     settleAttempt(attempt, 'unknown', 'superseded')
     save(rec, { att = cjson.encode(attempt) })
     trail(rec, 'unconfirmed', 'outcome-unknown', { attempt = attempt.id })
   else
+    -- An event raised the generation while the outcome was unknown, and the same hang stands: nothing has answered it, so
+    -- the call may well not have arrived. The same key finds out. A counter that a person reset meanwhile counts it again.
+    if stale and attempt.kind == 'auto' then changes.tries = math.max(number(rec.tries) or 0, 1) end
+    attempt.generation = a.generation
     attempt.owner = a.owner
     attempt.leaseUntilMs = now + a.leaseMs
-    save(rec, { att = cjson.encode(attempt), st = 'nudging', rs = false })
+    changes.att = cjson.encode(attempt)
+    changes.st = 'nudging'
+    changes.rs = false
+    save(rec, changes)
     return granted(attempt, true)
   end
 end

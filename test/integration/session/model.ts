@@ -149,10 +149,12 @@ export class Model {
       this.#giveBack('void');
       return undefined;
     }
-    if (stale) {
+    if (stale && attempt.noticeId !== noticeId) {
       this.#settled('unknown');
       return undefined;
     }
+    if (stale && attempt.kind === 'auto') this.tries = Math.max(this.tries ?? 0, 1);
+    attempt.generation = this.generation;
     attempt.owner = owner;
     attempt.leased = true;
     return attempt.try;

@@ -279,6 +279,36 @@ describe('what became of a call is recorded once', () => {
     expect((await chat.record()).tries).toBe(1);
   });
 
+  test.for([
+    ['a late turn start', (chat: Chat) => chat.turnStarted(1, { cause: 'human' })],
+    ['a late turn end', (chat: Chat) => chat.turnEnded(1)],
+    ['a person’s message that answered nothing', (chat: Chat) => chat.human(1)],
+  ] as const)(
+    '%s while the outcome is unknown: the same hang goes on with the same key, and counts once',
+    async ([, event], { redis }) => {
+      const { chat, ref } = await sent(redis);
+      await chat.store.releaseLease(ref, { unknown: true, detail: 'ECONNRESET' });
+      await event(chat);
+      await chat.notice();
+      const { generation } = await chat.record();
+      const resumed = await chat.claim({ owner: 'worker-2', humanSinceNudge: false });
+      expect(resumed).toMatchObject({ ok: true, resumed: true, phase: 'sending', attemptId: ref.attemptId });
+      expect(await chat.store.sending({ ...ref, owner: 'worker-2' }, 10_000)).toEqual({ ok: true });
+      expect(await chat.record()).toMatchObject({ tries: 1, attempt: { generation, unknownBefore: true } });
+    },
+  );
+
+  test('another hang after an unknown outcome has an attempt of its own', async ({ redis }) => {
+    const { chat, ref } = await sent(redis);
+    await chat.store.releaseLease(ref, { unknown: true, detail: 'ECONNRESET' });
+    await chat.human(1);
+    await chat.turnEnded(2);
+    await chat.notice('n2', ['b2']);
+    const next = await chat.claim({ noticeId: 'n2' });
+    expect(next).toMatchObject({ ok: true, resumed: false, phase: 'claimed' });
+    expect(next.attemptId).not.toBe(ref.attemptId);
+  });
+
   test('gone closes the watch', async ({ redis }) => {
     const { chat, ref } = await sent(redis);
     await chat.store.settleNudge(ref, { outcome: 'gone', detail: 'http_404' });
