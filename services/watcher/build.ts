@@ -16,6 +16,7 @@ import { createApp } from './app.ts';
 import { startBackground, type Background, type BackgroundOptions } from './background.ts';
 import { createCounter } from './counting.ts';
 import { createLive } from './live/create.ts';
+import type { LiveEvents } from './live/live-events.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
@@ -41,6 +42,7 @@ export interface Watcher {
   app: Express;
   store: SessionStore;
   transcripts: Transcripts;
+  live: LiveEvents;
   /** Waits for the first connection to Redis, so that a start is not greeted with 503; `false`: it is not there (yet). */
   connected(timeoutMs: number): Promise<boolean>;
   /** Starts catch-up and sweep; call it once. Redis need not be there. */
@@ -105,6 +107,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     app,
     store: redis.store,
     transcripts,
+    live: live.events,
     connected: redis.connected,
     start() {
       if (background === undefined) void probeAll(drivers, logger);

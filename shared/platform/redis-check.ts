@@ -1,3 +1,4 @@
+import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis.ts';
 
 /** `ZADD … GT`, `GETEX` and the replies that BullMQ reads came with 6.2. */
@@ -5,9 +6,14 @@ const OLDEST = { major: 6, minor: 2 };
 
 /**
  * Start-up check: what about this Redis can lose work that was accepted, each as one sentence that names the setting.
- * Empty: all is well. Throws the connection's error where Redis cannot be asked at all.
+ * Empty: all is well. Of a cluster every master is asked. Throws the connection's error where Redis cannot be asked at all.
  */
 export async function checkRedis(client: RedisClient): Promise<string[]> {
+  const servers = client instanceof Cluster ? client.nodes('master') : [client];
+  return [...new Set((await Promise.all(servers.map(checkServer))).flat())];
+}
+
+async function checkServer(client: Redis): Promise<string[]> {
   const info = parseInfo(await client.info());
   return [oldVersion(info), evicting(info), noPersistence(info, await appendFsync(client))].filter(
     (warning) => warning !== undefined,
@@ -45,7 +51,7 @@ function noPersistence(info: Map<string, string>, fsync: string | undefined): st
 }
 
 /** Hosted Redis often forbids CONFIG: then this one question stays open. */
-async function appendFsync(client: RedisClient): Promise<string | undefined> {
+async function appendFsync(client: Redis): Promise<string | undefined> {
   try {
     const reply = await client.call('CONFIG', 'GET', 'appendfsync');
     return Array.isArray(reply) ? String(reply[1]) : undefined;

@@ -1,9 +1,12 @@
-import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { collapseErrors } from './collapse.ts';
 import { withDeadline } from './deadline.ts';
 import type { Logger } from './logger.ts';
+import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 
-/** What the factory may come to return once sentinel and cluster addresses are taken. */
+export { shownRedisUrl } from './redis-address.ts';
+
+/** A client of one server (or of the master that sentinels name), or of a cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
@@ -13,7 +16,7 @@ export type RedisClient = Redis | Cluster;
 export type RedisRole = 'fail-fast' | 'patient';
 
 export interface CreateRedisOptions {
-  /** `redis://` or `rediss://`. */
+  /** Any form of {@link RedisAddress}. */
   url: string;
   role: RedisRole;
   /** Shown by `CLIENT LIST`; says which part of which process this is. */
@@ -34,6 +37,9 @@ const shared = {
   keepAlive: 15_000,
   // How long a connection that was told to end may stay half open; ioredis keeps a timer for it.
   disconnectTimeout: 250,
+  // A socket that is dead without a word (bullmq#1658): so long without the answer to anything that was asked, and a new one
+  // is made. Blocking reads block for 10 s at most.
+  socketTimeout: 15_000,
   // 2 resends the command that met the error after reconnecting; every script of ours is idempotent under a resend.
   reconnectOnError: (error: Error) => (RECONNECT_ON.some((word) => error.message.startsWith(word)) ? 2 : false),
 } satisfies RedisOptions;
@@ -48,6 +54,8 @@ const ROLES = {
     // A frozen server with an open socket is found only so (measured 501 ms; without it: for ever). The whole webhook has
     // about a second until its 503.
     commandTimeout: 500,
+    // What each command failed on for so long is dead; a new connection may not be.
+    socketTimeout: 2_000,
     // Back within half a second after Redis is.
     retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 500),
   },
@@ -60,14 +68,20 @@ const ROLES = {
   },
 } satisfies Record<RedisRole, RedisOptions>;
 
+/** A failover makes a slot's commands fail for a while: so many tries, `retryDelayOnFailover` (100 ms) apart. */
+const CLUSTER_TRIES = { 'fail-fast': 4, patient: 600 } satisfies Record<RedisRole, number>;
+
 /**
  * The one place that makes Redis clients. It connects by itself and goes on trying until closed.
  *
  * A `fail-fast` client refuses every command until it is connected, the first time too: use {@link untilReady} at start
  * where a failure would be unfair, and {@link withDeadline} around BullMQ calls, which wait for the connection first.
+ * Throws where the address is none.
  */
-export function createRedis({ url, role, name, logger }: CreateRedisOptions): Redis {
-  const client = new Redis(url, { ...ROLES[role], connectionName: name });
+export function createRedis({ url, role, name, logger }: CreateRedisOptions): RedisClient {
+  const address = parseRedisAddress(url);
+  if (address === undefined) throw new Error('The address of Redis is none.');
+  const client = connect(address, role, name);
   const log = logger.child({ component: 'redis', connection: name });
   let broken = false;
   const report = collapseErrors({
@@ -82,6 +96,55 @@ export function createRedis({ url, role, name, logger }: CreateRedisOptions): Re
     broken = false;
   });
   return client;
+}
+
+function connect(address: RedisAddress, role: RedisRole, name: string): RedisClient {
+  const options = { ...ROLES[role], connectionName: name };
+  switch (address.kind) {
+    case 'single':
+      return new Redis(address.url, options);
+    case 'sentinel':
+      return new Redis({ ...options, ...credentialsOf(address), ...sentinelOptions(address, role) });
+    case 'cluster':
+      return new Cluster(address.nodes, clusterOptions(address, role, options));
+  }
+}
+
+function credentialsOf({ username, password, tls }: Exclude<RedisAddress, { kind: 'single' }>) {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+  };
+}
+
+function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>, role: RedisRole) {
+  return {
+    sentinels: address.nodes,
+    name: address.masterName,
+    db: address.db,
+    ...(address.sentinelPassword === undefined ? {} : { sentinelPassword: address.sentinelPassword }),
+    ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    sentinelCommandTimeout: 1_000,
+    sentinelRetryStrategy: ROLES[role].retryStrategy,
+    // A master that froze keeps its sockets open: only the sentinels tell that another is master now.
+    failoverDetector: true,
+  };
+}
+
+function clusterOptions(
+  address: Extract<RedisAddress, { kind: 'cluster' }>,
+  role: RedisRole,
+  { retryStrategy: _retry, ...redisOptions }: (typeof ROLES)[RedisRole] & { connectionName: string },
+) {
+  return {
+    enableOfflineQueue: role === 'patient',
+    clusterRetryStrategy: ROLES[role].retryStrategy,
+    maxRedirections: CLUSTER_TRIES[role],
+    // Without a redirection nothing else would tell of a promoted replica.
+    slotsRefreshInterval: 5_000,
+    redisOptions: { ...redisOptions, ...credentialsOf(address) },
+  };
 }
 
 /** Resolves true as soon as the client can take commands, false when it cannot within `timeoutMs`. Never throws. */
@@ -110,12 +173,6 @@ export async function closeRedis(client: RedisClient, timeoutMs = 1_000): Promis
   if (client.status === 'ready') client.quit().catch(() => undefined);
   else client.disconnect();
   await withDeadline(ended, timeoutMs, 'Closing').catch(() => client.disconnect());
-}
-
-/** A Redis address as it may be shown: without its password. */
-export function shownRedisUrl(url: string): string {
-  if (!URL.canParse(url)) return '(not a URL)';
-  const parsed = new URL(url);
-  if (parsed.password !== '') parsed.password = '***';
-  return parsed.href;
+  // After QUIT too: the subscriptions at the sentinels, by which ioredis learns of a failover, end with nothing else.
+  if (client instanceof Redis && (client.options.sentinels?.length ?? 0) > 0) client.disconnect();
 }

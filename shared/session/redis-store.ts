@@ -229,10 +229,7 @@ function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): 
       return { armed, byState };
     },
 
-    async now() {
-      const [seconds, micros] = (await redis.time()) as unknown as [number | string, number | string];
-      return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-    },
+    now: () => scripts.run<number>('now', { sessionId: '' }, {}),
   };
 }
 

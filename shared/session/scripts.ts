@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Cluster, Redis } from 'ioredis';
+import type { RedisClient } from '#shared/platform/redis.js';
 import type { SessionKeys } from './keys.ts';
 
-export type RedisClient = Redis | Cluster;
+export type { RedisClient };
 
 const NAMES = [
   'applyEvent',
@@ -21,6 +21,7 @@ const NAMES = [
   'setPause',
   'takeDue',
   'reschedule',
+  'now',
 ] as const;
 export type ScriptName = (typeof NAMES)[number];
 

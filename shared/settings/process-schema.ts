@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { parseRedisAddress } from '#shared/platform/redis-address.js';
 import { choice, count, duration, durationMs, flag, size, text } from './kinds.ts';
 import { optionalSetting, setting } from './setting.ts';
 
 const redisUrl = text(
   'URL',
-  (value) => URL.canParse(value) && /^(rediss?|unix):$/.test(new URL(value).protocol),
-  'must be a redis://, rediss:// or unix:// URL',
+  (value) => parseRedisAddress(value) !== undefined,
+  'must be redis://…, rediss://…, unix://…, redis+sentinel://host:port,…/master-name or redis+cluster://host:port,…',
 );
 const redisTag = text('text', (value) => /^[\w.:-]+$/.test(value), 'must be letters, digits and . _ : - only');
 
@@ -14,7 +15,7 @@ export const processShape = {
   redisUrl: setting(redisUrl, 'redis://127.0.0.1:6379', {
     variable: 'REDIS_URL',
     theme: 'redis',
-    doc: 'The Redis that holds sessions and queue.',
+    doc: 'The Redis that holds sessions and queue: one server, `redis+sentinel://host:port,…/master-name`, or `redis+cluster://host:port,…`.',
     stopsStart: true,
     secret: true,
   }),

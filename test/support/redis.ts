@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { inject } from 'vitest';
-import { silentLogger } from '#shared/platform/logger.js';
-import { closeRedis, createRedis } from '#shared/platform/redis.js';
+import { closeRedis } from '#shared/platform/redis.js';
 import { test as leakTest } from './leaks.ts';
 
 export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, vi } from 'vitest';
@@ -26,7 +25,7 @@ export const test = leakTest.extend<{ redis: RedisFixture }>({
   redis: async ({ leaks: _leaks }, use) => {
     const url = inject('redisUrl');
     const tag = `test-${randomUUID()}`;
-    const client = createRedis({ url, role: 'patient', name: `${tag}:fixture`, logger: silentLogger() });
+    const client = new Redis(url, { maxRetriesPerRequest: null, connectionName: `${tag}:fixture` });
     await client.ping();
     try {
       await use({ url, tag, client });
