@@ -5,8 +5,8 @@ import { DELIVERY_REASONS, TRAIL_KINDS } from '#shared/trail/reasons.js';
 
 /** Shapes of what the watcher answers, for its OpenAPI document. Times are epoch milliseconds. */
 
-const text = z.string();
-const time = z.int().meta({ description: 'Epoch milliseconds.' });
+export const text = z.string();
+export const time = z.int().meta({ description: 'Epoch milliseconds.' });
 
 export const problemSchema = z
   .object({
@@ -102,20 +102,23 @@ const session = z
   .meta({ id: 'Session' });
 
 const allowed = z.object({ allowed: z.boolean(), code: text.optional(), reason: text.optional() });
+const listed = session
+  .extend({ actions: z.object({ continue: allowed, endWatch: allowed }) })
+  .meta({ id: 'ListedSession' });
 
-export const sessionDetailsSchema = session
+export const sessionDetailsSchema = listed
   .extend({
     path: text.nullable(),
     counters: z.object({ tries: z.int(), maxRetries: z.int(), refusals: z.int(), manuals: z.int() }),
     userStopped: z.boolean(),
     stoppedTaskIds: z.array(text),
     backgroundTasks: z.int(),
-    actions: z.object({ continue: allowed, endWatch: allowed }),
     settings: settings.nullable(),
     trail: z.array(
       z.object({
         atMs: time,
         kind: z.enum(TRAIL_KINDS),
+        text,
         reason: text.optional(),
         reasonText: text.nullable(),
         detail: z.record(z.string(), z.unknown()).optional(),
@@ -124,7 +127,7 @@ export const sessionDetailsSchema = session
   })
   .meta({ id: 'SessionDetails' });
 
-export const pageSchema = z.object({ sessions: z.array(session), next: text.nullable() });
+export const pageSchema = z.object({ sessions: z.array(listed), next: text.nullable() });
 
 const part = { ok: z.boolean(), message: text.optional() };
 export const readinessSchema = z

@@ -7,10 +7,11 @@ import {
   continueSchema,
   effectiveSchema,
   pageSchema,
-  problemSchema,
   readinessSchema,
   sessionDetailsSchema,
 } from './openapi-schemas.ts';
+import { liveRoutes } from './openapi-live.ts';
+import { ADMIN, guarded, json, problem, unavailable } from './openapi-parts.ts';
 import { pauseBodySchema } from './routes/pause.ts';
 import { sessionQuerySchema } from './routes/sessions.ts';
 
@@ -28,7 +29,8 @@ export function watcherOpenApi(): Record<string, unknown> {
     name: 'webhook-signature',
     description: 'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body.',
   });
-  for (const route of [...publicRoutes(), ...sessionRoutes(), ...operatorRoutes()]) registry.registerPath(route);
+  const routes = [...publicRoutes(), ...sessionRoutes(), ...liveRoutes(), ...operatorRoutes()];
+  for (const route of routes) registry.registerPath(route);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
@@ -45,19 +47,6 @@ export function watcherOpenApi(): Record<string, unknown> {
 
 /** The document as the file holds it. */
 export const watcherOpenApiText = (): string => `${JSON.stringify(watcherOpenApi(), null, 2)}\n`;
-
-const ADMIN = { security: [{ admin: [] }] };
-
-const json = (description: string, schema: z.ZodType) => ({
-  description,
-  content: { 'application/json': { schema } },
-});
-const problem = (description: string) => ({
-  description,
-  content: { 'application/problem+json': { schema: problemSchema } },
-});
-const unavailable = { 503: problem('`redis_unavailable`: nothing was accepted; send it again after `Retry-After`.') };
-const guarded = { 401: problem('`unauthorized`: the admin token is missing or wrong.'), ...unavailable };
 
 /** As it stands on the wire: a stamp is text there, not a number. */
 function eventSchema(): object {

@@ -78,8 +78,10 @@ export function createLiveEvents({ reader, stream, now, heartbeatMs = HEARTBEAT_
       }
       const lines = await stream.after(peer.told, PAGE);
       if (lines.length === 0) peer.reset(position); // trimmed away, or lost, at this moment
-      for (const line of lines) peer.tell(line);
-      await peer.drained();
+      for (const line of lines) {
+        peer.tell(line);
+        await peer.drained(); // at the peer's own pace: what is old can wait
+      }
     }
   }
 

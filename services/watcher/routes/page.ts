@@ -43,13 +43,14 @@ export function noticeRoutes(): Router {
   return router;
 }
 
+const headers: RequestHandler = (_req, res, next) => {
+  res.set({ 'content-security-policy': PAGE_POLICY, 'cache-control': REVALIDATE });
+  next();
+};
+
 /** The page at `/` and its files below `/page`. `guard` lets in those who may see it. */
 export function pageRoutes(guard: RequestHandler): Router {
   const router = Router();
-  const headers: RequestHandler = (_req, res, next) => {
-    res.set({ 'content-security-policy': PAGE_POLICY, 'cache-control': REVALIDATE });
-    next();
-  };
   router
     .route('/')
     .get(guard, headers, (_req, res) => {

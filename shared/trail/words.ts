@@ -1,0 +1,31 @@
+import type { TrailKind } from './reasons.ts';
+
+/** What each kind of trail line means, in words for people. The reason stands beside it. */
+export const TRAIL_WORDS = {
+  'turn-ended': 'The turn ended.',
+  'turn-started': 'A turn started.',
+  'human-message': 'A person wrote.',
+  'task-stopped': 'A person stopped a background task.',
+  'session-closed': 'The chat was closed.',
+  'killed-task': 'A background task was ended, and nothing has answered that.',
+  cleared: 'The notice was cleared without a nudge.',
+  deferred: 'Not nudged yet: put off.',
+  'stood-down': 'Not nudged: it stayed busy for too long. The watch goes on.',
+  claimed: 'A nudge was decided on.',
+  sending: 'The nudge is being sent.',
+  nudged: 'The chat took the nudge.',
+  refused: 'The chat refused the nudge for now; the try was given back.',
+  failed: 'The nudge failed for good.',
+  void: 'The nudge was dropped before it was sent.',
+  unconfirmed: 'The nudge brought nothing that could be seen; it is not repeated.',
+  recovered: 'The chat replied: it goes on.',
+  exhausted: 'Not nudged: it hangs again, and the tries are used up.',
+  stuck: 'Stuck: silent for too long after the killed task.',
+  'error-entry': 'Not nudged: the chat ended in an API error.',
+  'would-nudge': 'Dry run: it would have been nudged now.',
+  'shown-only': 'Not nudged: shown only.',
+  'watch-ended': 'The watch ended.',
+  'transcript-missing': 'The transcript is missing.',
+  paused: 'Recovery was paused.',
+  resumed: 'Recovery was resumed.',
+} as const satisfies Record<TrailKind, string>;
