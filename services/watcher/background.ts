@@ -27,7 +27,7 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
   const stopping = new AbortController();
   const caughtUp = once((): void => undefined);
   const changes: Change[] = [];
-  const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.((await parts.core.store.counts()).armed));
+  const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.(await parts.core.store.armedCount()));
   let round: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 

@@ -158,7 +158,7 @@ function noticedResult(raw: RawNoticed): NoticedResult {
 
 type Queries = Pick<
   SessionStore,
-  'find' | 'list' | 'trail' | 'context' | 'takeDue' | 'reschedule' | 'armedSessions' | 'counts' | 'now'
+  'find' | 'list' | 'trail' | 'context' | 'takeDue' | 'reschedule' | 'armedSessions' | 'armedCount' | 'now'
 >;
 
 function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): Queries {
@@ -219,15 +219,7 @@ function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): 
       return { sessions, next: ids.length < limit ? undefined : String(from + limit) };
     },
 
-    async counts() {
-      const [armed, ids] = await Promise.all([redis.zcard(keys.armed), redis.zrange(keys.sessions, '0', '-1')]);
-      const states = await Promise.all(ids.map((id) => redis.hget(keys.session(id), 'st')));
-      const byState: Partial<Record<SessionState, number>> = {};
-      for (const state of states) {
-        if (state !== null) byState[state as SessionState] = (byState[state as SessionState] ?? 0) + 1;
-      }
-      return { armed, byState };
-    },
+    armedCount: () => redis.zcard(keys.armed),
 
     now: () => scripts.run<number>('now', { sessionId: '' }, {}),
   };

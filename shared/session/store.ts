@@ -79,7 +79,7 @@ export interface SessionStore {
     cursor: string | undefined,
     limit: number,
   ): Promise<{ sessions: DueSession[]; next: string | undefined }>;
-  counts(): Promise<{ armed: number; byState: Partial<Record<SessionState, number>> }>;
+  armedCount(): Promise<number>;
   /** Redis time, epoch milliseconds. */
   now(): Promise<number>;
 }
