@@ -10,6 +10,8 @@ const READY_WITHIN_MS = 20_000;
 export interface ProcessOptions {
   /** Entry file relative to the repository, e.g. `services/watcher/main.ts`. */
   file: string;
+  /** Folder of the sources, where they are not the repository's own. */
+  root?: string;
   args?: readonly string[];
   /** Its whole environment beside PATH and HOME: nothing of the test process leaks in. */
   env?: Record<string, string>;
@@ -41,7 +43,7 @@ export async function startProcess(options: ProcessOptions): Promise<TestProcess
     process.execPath,
     ['--import', 'tsx', '--conditions=source', options.file, ...(options.args ?? [])],
     {
-      cwd: ROOT,
+      cwd: options.root ?? ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
     },

@@ -8,7 +8,7 @@ export interface TcpProxy {
   cut(): void;
   /** Cuts the open connections once; new ones are served. */
   cutOnce(): void;
-  /** Bytes stop in both directions; connections stay open, new ones are taken and hang. */
+  /** Bytes stop in both directions, kept until `heal`; connections stay open, new ones are taken and hang. */
   freeze(): void;
   /** Each chunk waits this long, in both directions. */
   delay(ms: number): void;
@@ -19,6 +19,14 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+export type Direction = 'toServer' | 'toClient';
+
+/**
+ * Sees each chunk before it goes on. `drop`: it never does, and its connection is cut. `swallow`: neither it nor anything
+ * after it goes on in that direction, and the connection stays open.
+ */
+export type Tap = (chunk: Buffer, direction: Direction) => 'pass' | 'drop' | 'swallow';
+
 interface Fault {
   cut: boolean;
   frozen: boolean;
@@ -27,16 +35,17 @@ interface Fault {
 }
 
 /** A TCP proxy that breaks the network on purpose, between a client and `target` on loopback. */
-export async function tcpProxy(target: { port: number; host?: string }): Promise<TcpProxy> {
+export async function tcpProxy(target: { port: number; host?: string }, tap?: Tap): Promise<TcpProxy> {
   const fault: Fault = { cut: false, frozen: false, delayMs: 0, cutAfter: undefined };
   const sockets = new Set<Socket>();
-  const server = createServer({ pauseOnConnect: true }, (client) => {
+  const held = new Set<() => void>();
+  const server = createServer((client) => {
     if (fault.cut) {
       client.destroy();
       return;
     }
     const upstream = connect({ port: target.port, host: target.host ?? '127.0.0.1' });
-    pair(client, upstream, fault, sockets);
+    pair(client, upstream, { fault, held, tap }, sockets);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -60,7 +69,6 @@ export async function tcpProxy(target: { port: number; host?: string }): Promise
     cutOnce: cutAll,
     freeze() {
       fault.frozen = true;
-      for (const socket of sockets) socket.pause();
     },
     delay(ms) {
       fault.delayMs = ms;
@@ -70,7 +78,7 @@ export async function tcpProxy(target: { port: number; host?: string }): Promise
     },
     heal() {
       Object.assign(fault, { cut: false, frozen: false, delayMs: 0, cutAfter: undefined });
-      for (const socket of sockets) socket.resume();
+      for (const release of held) release();
     },
     async close() {
       cutAll();
@@ -79,9 +87,16 @@ export async function tcpProxy(target: { port: number; host?: string }): Promise
   };
 }
 
-function pair(client: Socket, upstream: Socket, fault: Fault, sockets: Set<Socket>): void {
-  flow(client, upstream, 'toServer', fault);
-  flow(upstream, client, 'toClient', fault);
+interface Wire {
+  fault: Fault;
+  /** What each frozen flow does once it is thawed. */
+  held: Set<() => void>;
+  tap: Tap | undefined;
+}
+
+function pair(client: Socket, upstream: Socket, wire: Wire, sockets: Set<Socket>): void {
+  flow(client, upstream, 'toServer', wire);
+  flow(upstream, client, 'toClient', wire);
   for (const [socket, other] of [
     [client, upstream],
     [upstream, client],
@@ -92,12 +107,20 @@ function pair(client: Socket, upstream: Socket, fault: Fault, sockets: Set<Socke
       sockets.delete(socket);
       other.destroy();
     });
-    if (!fault.frozen) socket.resume();
   }
 }
 
-function flow(from: Socket, to: Socket, direction: 'toServer' | 'toClient', fault: Fault): void {
+function flow(from: Socket, to: Socket, direction: Direction, { fault, held, tap }: Wire): void {
+  const frozen: Buffer[] = [];
+  const cut = (): void => {
+    to.destroy();
+    from.resetAndDestroy();
+  };
   const pass = (chunk: Buffer): void => {
+    if (fault.frozen) {
+      frozen.push(chunk);
+      return;
+    }
     const limit = fault.cutAfter;
     if (limit === undefined || limit.direction !== direction) {
       to.write(chunk);
@@ -109,14 +132,29 @@ function flow(from: Socket, to: Socket, direction: 'toServer' | 'toClient', faul
       return;
     }
     fault.cutAfter = undefined;
-    to.write(chunk.subarray(0, limit.bytes), () => {
-      to.destroy();
-      from.resetAndDestroy();
-    });
+    to.write(chunk.subarray(0, limit.bytes), cut);
   };
+  const release = (): void => {
+    for (const chunk of frozen.splice(0)) pass(chunk);
+  };
+  held.add(release);
+  // Each timer lets the oldest chunk go: one that comes after the healing does not overtake those still on their way.
+  const late: Buffer[] = [];
+  const passOldest = (): void => {
+    const chunk = late.shift();
+    if (chunk !== undefined && to.writable) pass(chunk);
+  };
+  let swallows = false;
   from.on('data', (chunk: Buffer) => {
-    if (fault.delayMs === 0) pass(chunk);
-    else setTimeout(() => pass(chunk), fault.delayMs);
+    const verdict = tap?.(chunk, direction);
+    if (verdict === 'drop') return cut();
+    swallows ||= verdict === 'swallow';
+    if (swallows) return undefined;
+    if (fault.delayMs === 0 && late.length === 0) return pass(chunk);
+    late.push(chunk);
+    setTimeout(passOldest, fault.delayMs);
+    return undefined;
   });
   from.on('end', () => to.end());
+  from.on('close', () => held.delete(release));
 }

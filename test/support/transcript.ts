@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path';
 export class TestTranscript {
   readonly sessionId: string;
   readonly path: string;
+  /** How long the file is by now. */
+  bytes = 0;
   #tasks = 0;
 
   constructor(root: string, sessionId: string = randomUUID()) {
@@ -25,7 +27,9 @@ export class TestTranscript {
       isSidechain: false,
       ...entry,
     };
-    appendFileSync(this.path, `${JSON.stringify(whole)}\n`);
+    const line = Buffer.from(`${JSON.stringify(whole)}\n`);
+    appendFileSync(this.path, line);
+    this.bytes += line.length;
   }
 
   human(text = 'Please build it.'): void {
@@ -82,18 +86,23 @@ export class TestTranscript {
   }
 
   notice(task: { taskId: string; toolUseId: string }, status = 'killed'): void {
+    this.append({ type: 'queue-operation', operation: 'enqueue', content: noticeText(task, status) });
+  }
+
+  /** The runtime takes a queued notice as a prompt: a wake has begun. */
+  deliver(task: { taskId: string; toolUseId: string }, status: string): void {
+    this.append({ type: 'queue-operation', operation: 'dequeue' });
     this.append({
-      type: 'queue-operation',
-      operation: 'enqueue',
-      content: [
-        '<task-notification>',
-        `<task-id>${task.taskId}</task-id>`,
-        `<tool-use-id>${task.toolUseId}</tool-use-id>`,
-        `<status>${status}</status>`,
-        `<summary>Background command "Run the long build" was ${status === 'killed' ? 'stopped' : status}</summary>`,
-        '</task-notification>',
-      ].join('\n'),
+      type: 'user',
+      message: { role: 'user', content: noticeText(task, status) },
+      origin: { kind: 'task-notification' },
     });
+  }
+
+  /** The user pressed Escape. */
+  interruption(): void {
+    const content = [{ type: 'text', text: '[Request interrupted by user]' }];
+    this.append({ type: 'user', message: { role: 'user', content } });
   }
 
   /** A prompt that is no person's: a nudge as a chat server writes it. */
@@ -109,4 +118,15 @@ export class TestTranscript {
     this.notice(task);
     return task;
   }
+}
+
+function noticeText(task: { taskId: string; toolUseId: string }, status: string): string {
+  return [
+    '<task-notification>',
+    `<task-id>${task.taskId}</task-id>`,
+    `<tool-use-id>${task.toolUseId}</tool-use-id>`,
+    `<status>${status}</status>`,
+    `<summary>Background command "Run the long build" was ${status === 'killed' ? 'stopped' : status}</summary>`,
+    '</task-notification>',
+  ].join('\n');
 }
