@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import { chatServerShape, sessionApiShape } from './chat-server-schema.ts';
+import { chatServerShape } from './chat-server-schema.ts';
 import { processShape } from './process-schema.ts';
 import { recoveryShape } from './recovery.ts';
+import { sessionApiShape } from './session-api-schema.ts';
 import { metaOf, type SettingShape, type Theme } from './setting.ts';
 
 /** One setting as documents and tools list it. */

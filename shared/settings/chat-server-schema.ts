@@ -1,4 +1,4 @@
-import { choice, reader, text, type Kind } from './kinds.ts';
+import { choice, isHttpUrl, reader, text, type Kind } from './kinds.ts';
 import { isMap } from './precedence.ts';
 import { optionalSetting } from './setting.ts';
 
@@ -26,6 +26,13 @@ export const chatServerShape = {
     theme: 'chat-server',
     doc: 'Secrets that verify its webhooks (Standard Webhooks, `whsec_…`), separated by commas; several while one is being replaced.',
     defaultDoc: 'none: unsigned, loopback only',
+    secret: true,
+  }),
+  accessToken: optionalSetting(text(), {
+    variable: 'CHAT_SERVER_TOKEN',
+    theme: 'chat-server',
+    doc: 'Bearer token by which it may read and continue its own sessions, and mint tokens for single chats.',
+    defaultDoc: 'none: only the operator may',
     secret: true,
   }),
   projectsDir: optionalSetting(text('path'), {
@@ -105,8 +112,4 @@ function readRoot(item: unknown): TranscriptRoot | undefined {
 
 function isPath(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('\0');
-}
-
-function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }

@@ -1,7 +1,9 @@
-import { chatServerShape, sessionApiShape, type SessionApiDriver, type TranscriptRoot } from './chat-server-schema.ts';
+import { chatServerShape, type TranscriptRoot } from './chat-server-schema.ts';
 import { absolute, type Places } from './paths.ts';
 import { faultMessage, isMap, readBlock, readEnvironment, type Environment, type Level } from './precedence.ts';
 import { expandReferences } from './references.ts';
+import { readSessionApi, type ServerSessionApi } from './session-api.ts';
+import { sessionApiShape } from './session-api-schema.ts';
 import { metaOf, type SettingValues } from './setting.ts';
 import type { StartProblem } from './start-rules.ts';
 
@@ -10,7 +12,9 @@ export interface ChatServer {
   id: string;
   /** Standard Webhooks secrets (`whsec_…` or plain); several for rotation; empty: unsigned, loopback only. */
   webhookSecrets: string[];
-  sessionApi: { driver: SessionApiDriver; url: string | undefined; token: string | undefined };
+  sessionApi: ServerSessionApi;
+  /** By which it may use the API for its own sessions; undefined: only the operator may. */
+  accessToken?: string | undefined;
   /** Holds `<slug>/project.yaml`; undefined: no project overrides. */
   projectsDir: string | undefined;
   /** Paths of transcripts as the sender writes them, and as this process opens them; equal where nothing is mounted elsewhere. */
@@ -33,7 +37,7 @@ type Name = (field: string) => string;
 export function serverFromEnvironment(env: Environment, places: Places): ChatServersResult {
   const level = readEnvironment(chatServerShape, env);
   const api = readEnvironment(sessionApiShape, env);
-  return readServer({ id: 'default', level, api, name: variableOf, places, warnings: [] });
+  return readServer({ id: 'default', level, api, projects: undefined, name: variableOf, places, warnings: [] });
 }
 
 /**
@@ -67,32 +71,28 @@ function serverFromEntry(entry: unknown, index: number, places: Places): ChatSer
   const known = ['id', 'sessionApi', ...Object.keys(chatServerShape)];
   const warnings = [
     ...unknownKeys(entry, known, at),
-    ...(isMap(sessionApi) ? unknownKeys(sessionApi, Object.keys(sessionApiShape), `${at}.sessionApi`) : []),
+    ...(isMap(sessionApi)
+      ? unknownKeys(sessionApi, ['projects', ...Object.keys(sessionApiShape)], `${at}.sessionApi`)
+      : []),
   ];
   const level = readBlock(chatServerShape, entry, `${at}.`);
   const api = readBlock(sessionApiShape, sessionApi, `${at}.sessionApi.`);
-  return readServer({ id, level, api, name: (field) => `${at}.${field}`, places, warnings });
+  const projects = isMap(sessionApi) ? sessionApi['projects'] : undefined;
+  return readServer({ id, level, api, projects, name: (field) => `${at}.${field}`, places, warnings });
 }
 
 function readServer(raw: {
   id: string;
   level: ServerLevel;
   api: ApiLevel;
+  projects: unknown;
   name: Name;
   places: Places;
   warnings: string[];
 }): ChatServersResult {
-  const { id, level, api, name, places, warnings } = raw;
-  const { url, token } = api.values;
-  const driver = api.values.driver ?? (url === undefined ? 'none' : 'http');
-  const problems = [...level.faults, ...api.faults].map((fault) => ({
-    field: fault.where,
-    message: faultMessage(fault),
-  }));
-  const urlFaulty = api.faults.some((fault) => fault.key === 'url');
-  if (driver === 'http' && url === undefined && !urlFaulty) {
-    problems.push({ field: name('sessionApi.url'), message: 'is needed by the driver http' });
-  }
+  const { id, level, name, places } = raw;
+  const api = readSessionApi(raw.api, raw.projects, name);
+  const problems = level.faults.map((fault) => ({ field: fault.where, message: faultMessage(fault) }));
   const claudeHome = absolute(level.values.claudeHome ?? '~/.claude', places);
   const listed = level.values.transcriptRoots ?? [];
   const roots = listed.length > 0 ? listed : [{ theirs: `${claudeHome}/projects`, ours: `${claudeHome}/projects` }];
@@ -100,7 +100,8 @@ function readServer(raw: {
   const server: ChatServer = {
     id,
     webhookSecrets: [...new Set(level.values.webhookSecrets)],
-    sessionApi: { driver, url: url?.replace(/\/+$/, ''), token },
+    sessionApi: api.sessionApi,
+    accessToken: level.values.accessToken,
     projectsDir: level.values.projectsDir === undefined ? undefined : absolute(level.values.projectsDir, places),
     transcriptRoots: roots.map((root) => resolveRoot(root, places)),
     claudeHome,
@@ -108,7 +109,11 @@ function readServer(raw: {
   const hints = doubtful.map(
     (root) => `${name('transcriptRoots')} ${root.ours} is one folder: entries stand between commas, pairs with =`,
   );
-  return { servers: [server], problems, warnings: [...warnings, ...hints] };
+  return {
+    servers: [server],
+    problems: [...problems, ...api.problems],
+    warnings: [...raw.warnings, ...api.warnings, ...hints],
+  };
 }
 
 /** `theirs` is a path on the sender's side: only where both are one path is it resolved like ours. */

@@ -84,6 +84,11 @@ export function text(
   return { name, schema: reader(message, read), strict: reader(message, read), show: (value) => value };
 }
 
+/** Whether it is the address of something on the web. */
+export function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
 /** One of a few words, any case. */
 export function choice<const W extends string>(...words: readonly W[]): Kind<W> {
   const message = `must be one of ${words.join(', ')}`;

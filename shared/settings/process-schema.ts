@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { parseRedisAddress } from '#shared/platform/redis-address.js';
-import { choice, count, duration, durationMs, flag, size, text } from './kinds.ts';
+import { choice, count, duration, durationMs, flag, isHttpUrl, size, text } from './kinds.ts';
 import { optionalSetting, setting } from './setting.ts';
 
 const redisUrl = text(
   'URL',
   (value) => parseRedisAddress(value) !== undefined,
   'must be redis://…, rediss://…, unix://…, redis+sentinel://host:port,…/master-name or redis+cluster://host:port,…',
+);
+const httpUrl = text('URL', isHttpUrl, 'must be an http:// or https:// URL');
+const basePath = text(
+  'path',
+  (value) => /^(\/[\w.~-]+)+$/.test(value),
+  'must be like /chat-recovery, without a / at its end',
 );
 const redisTag = text('text', (value) => /^[\w.:-]+$/.test(value), 'must be letters, digits and . _ : - only');
 
@@ -44,6 +50,50 @@ export const processShape = {
     secret: true,
     stopsStart: true,
   }),
+  loginTtlMs: setting(duration, 12 * 3_600_000, {
+    variable: 'LOGIN_TTL',
+    theme: 'watcher',
+    doc: 'How long a login by `/login` lasts. Another ADMIN_TOKEN ends all of them at once.',
+  }),
+  sessionTokenTtlMs: setting(duration, 600_000, {
+    variable: 'SESSION_TOKEN_TTL',
+    theme: 'watcher',
+    doc: 'How long a token for one chat lasts, which a chat server mints for the page of that chat.',
+  }),
+  adminBoardWrite: setting(flag, false, {
+    variable: 'ADMIN_BOARD_WRITE',
+    theme: 'watcher',
+    doc: 'Lets Bull Board retry, promote and remove jobs; without it the board only shows them.',
+  }),
+  basePath: optionalSetting(basePath, {
+    variable: 'BASE_PATH',
+    theme: 'watcher',
+    doc: 'Path that a proxy serves the watcher under, whether the proxy strips it or not.',
+    stopsStart: true,
+  }),
+  trustProxy: optionalSetting(text('number or addresses'), {
+    variable: 'TRUST_PROXY',
+    theme: 'watcher',
+    doc: 'Proxies whose `X-Forwarded-…` headers are believed: how many stand in front, or their addresses and networks, separated by commas (`loopback` is one).',
+    defaultDoc: 'none',
+  }),
+  webhookRateLimit: setting(count(), 60_000, {
+    variable: 'WEBHOOK_RATE_LIMIT',
+    theme: 'watcher',
+    doc: 'Deliveries that one address may make in a minute; over it: 429, to be sent again. 0: no limit.',
+  }),
+  noticeWebhookUrl: optionalSetting(httpUrl, {
+    variable: 'NOTICE_WEBHOOK_URL',
+    theme: 'watcher',
+    doc: 'Where notices are sent: a chat was killed, stuck, exhausted, recovered, and what an operator must know. Needs NOTICE_WEBHOOK_SECRET.',
+    secret: true,
+  }),
+  noticeWebhookSecret: optionalSetting(text(), {
+    variable: 'NOTICE_WEBHOOK_SECRET',
+    theme: 'watcher',
+    doc: 'Signs the notices (Standard Webhooks, `whsec_…`).',
+    secret: true,
+  }),
   webhookToleranceMs: setting(durationMs, 300_000, {
     variable: 'WEBHOOK_TOLERANCE_MS',
     theme: 'watcher',
@@ -58,6 +108,12 @@ export const processShape = {
     variable: 'WORKER_REPLICAS',
     theme: 'worker',
     doc: 'Worker processes that `npm start` and compose run.',
+  }),
+  workerPort: setting(count(65_535), 0, {
+    variable: 'WORKER_PORT',
+    theme: 'worker',
+    doc: 'Port of a worker’s own `/metrics` and `/healthz`, on HOST; 0: none. Workers on one machine need a port each.',
+    stopsStart: true,
   }),
   sessionApiTimeoutMs: setting(durationMs, 10_000, {
     variable: 'SESSION_API_TIMEOUT_MS',

@@ -21,9 +21,18 @@ export class SettingsError extends Error {
 export function checkStart(settings: {
   host: string;
   adminToken: string | undefined;
+  noticeWebhookUrl: string | undefined;
+  noticeWebhookSecret: string | undefined;
   chatServers: readonly ChatServer[];
 }): StartProblem[] {
-  return [...checkOpenAddress(settings), ...checkIds(settings.chatServers), ...checkSecrets(settings.chatServers)];
+  const { chatServers } = settings;
+  return [
+    ...checkOpenAddress(settings),
+    ...checkIds(chatServers),
+    ...checkSecrets(chatServers),
+    ...checkTokens(settings),
+    ...checkNotices(settings),
+  ];
 }
 
 /** True where only this machine can connect. */
@@ -74,4 +83,28 @@ function checkSecrets(servers: readonly ChatServer[]): StartProblem[] {
 function keyOf(secret: string): string {
   const base64 = /^whsec_(.*)$/.exec(secret)?.[1];
   return (base64 === undefined ? Buffer.from(secret) : Buffer.from(base64, 'base64')).toString('hex');
+}
+
+/** A token says who is asking, so each is one party's only. */
+function checkTokens(settings: { adminToken: string | undefined; chatServers: readonly ChatServer[] }): StartProblem[] {
+  const owners = new Map<string, string>(
+    settings.adminToken === undefined ? [] : [[settings.adminToken, 'ADMIN_TOKEN']],
+  );
+  const problems: StartProblem[] = [];
+  for (const { id, accessToken } of settings.chatServers) {
+    if (accessToken === undefined) continue;
+    const owner = owners.get(accessToken);
+    if (owner !== undefined)
+      problems.push({ field: 'accessToken', message: `of chat server ${id} is that of ${owner} too` });
+    owners.set(accessToken, `chat server ${id}`);
+  }
+  return problems;
+}
+
+function checkNotices(settings: {
+  noticeWebhookUrl: string | undefined;
+  noticeWebhookSecret: string | undefined;
+}): StartProblem[] {
+  if (settings.noticeWebhookUrl === undefined || settings.noticeWebhookSecret !== undefined) return [];
+  return [{ field: 'NOTICE_WEBHOOK_SECRET', message: 'is needed to sign what goes to NOTICE_WEBHOOK_URL' }];
 }
