@@ -1,7 +1,10 @@
+import { collapseErrors } from '#shared/platform/collapse.js';
 import { createLogger, type Logger } from '#shared/platform/logger.js';
 import { createMetrics } from '#shared/platform/metrics.js';
 import { closeRedis, createRedis } from '#shared/platform/redis.js';
+import { tellOfRedis } from '#shared/platform/redis-check.js';
 import { createTicker } from '#shared/platform/ticker.js';
+import { createPulse } from '#shared/queue/pulse.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createDriver } from '#shared/session-api/create-driver.js';
 import type { SessionDriver } from '#shared/session-api/driver.js';
@@ -11,7 +14,8 @@ import { locate } from '#shared/transcript/locate.js';
 import { localFiles } from '#shared/transcript/source.js';
 import { nudgeWriter } from './nudge-text.ts';
 import type { WorkerParts } from './parts.ts';
-import { startWorker } from './worker.ts';
+import { startSelfCheck, type SelfCheckTuning } from './self-check.ts';
+import { startWorker, type RecoveryWorker } from './worker.ts';
 
 /** How long a job's Redis or queue call may take before the job is tried again. */
 const QUEUE_DEADLINE_MS = 10_000;
@@ -19,20 +23,31 @@ const QUEUE_DEADLINE_MS = 10_000;
 export interface WorkerService {
   logger: Logger;
   parts: WorkerParts;
+  /** As `/readyz` of a watcher counts it. */
+  id: string;
+  worker: RecoveryWorker;
   /** Resolves once the worker takes jobs. */
   ready(): Promise<void>;
   /** Drains within the deadline, then closes every connection. */
   close(): Promise<void>;
 }
 
+export interface BuildOptions {
+  /** The worker cannot hear its queue any more, and replacing it did not help: end the process. */
+  onHopeless?: () => void;
+  /** What a test may have other than a process has. */
+  tuning?: SelfCheckTuning;
+}
+
 /** Makes a whole recovery worker from its settings: connections, drivers, BullMQ worker. */
-export function buildWorker(settings: ProcessSettings): WorkerService {
+export function buildWorker(settings: ProcessSettings, options: BuildOptions = {}): WorkerService {
   const logger = createLogger({ level: settings.logLevel, name: 'recovery-worker' });
   const startedAt = performance.now();
   const client = (name: string) =>
     createRedis({ url: settings.redisUrl, role: 'patient', name: `${settings.redisTag}:worker:${name}`, logger });
   const redis = client('store');
   const connection = client('queue');
+  tellOfRedis(redis, logger);
   const ticker = createTicker();
   const drivers = makeDrivers(settings);
   const queue = createRecoveryQueue({
@@ -40,7 +55,7 @@ export function buildWorker(settings: ProcessSettings): WorkerService {
     answers: () => connection,
     tag: settings.redisTag,
     deadlineMs: QUEUE_DEADLINE_MS,
-    onError: (err) => logger.debug({ err }, 'Queue error.'),
+    onError: collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Queue error.') }),
   });
   const parts: WorkerParts = {
     store: createSessionStore({
@@ -62,20 +77,35 @@ export function buildWorker(settings: ProcessSettings): WorkerService {
     logger,
   };
   const worker = startWorker({
-    connection,
+    connect: () => client('jobs'),
     tag: settings.redisTag,
     concurrency: settings.workerConcurrency,
     parts,
+    onError: collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Worker error.') }),
   });
-  worker.bull.on('error', (err) => logger.debug({ err }, 'Worker error.'));
+  const check = startSelfCheck({
+    pulse: createPulse(redis, settings.redisTag),
+    worker: {
+      active: worker.active,
+      onTaken: worker.onTaken,
+      restart: worker.restart,
+      concurrency: settings.workerConcurrency,
+    },
+    logger,
+    onHopeless: options.onHopeless ?? (() => undefined),
+    tuning: options.tuning,
+  });
 
   return {
     logger,
     parts,
+    id: check.id,
+    worker,
     ready: async () => {
       await worker.bull.waitUntilReady();
     },
     async close() {
+      await check.stop();
       await worker.close(settings.shutdownDeadlineMs);
       ticker.stop();
       await queue.close();

@@ -3,9 +3,9 @@ import { settingsAtStart } from '#shared/settings/at-start.js';
 import { buildWorker } from './build.ts';
 
 const { settings, warnings } = settingsAtStart(process.env);
-const service = buildWorker(settings);
+const service = buildWorker(settings, { onHopeless: () => stopper.fail() });
 for (const warning of warnings) service.logger.warn({ warning }, 'A setting was not taken.');
-runUntilStopped({
+const stopper = runUntilStopped({
   logger: service.logger,
   deadlineMs: settings.shutdownDeadlineMs + 2_000,
   stop: (step) => step('worker', () => service.close()),

@@ -1,4 +1,6 @@
-import { DelayedError, UnrecoverableError, Worker, type ConnectionOptions, type Job } from 'bullmq';
+import { DelayedError, UnrecoverableError, Worker, type Job } from 'bullmq';
+import { collapseErrors } from '#shared/platform/collapse.js';
+import { closeRedis, type RedisClient } from '#shared/platform/redis.js';
 import { JOB_VERSION, JOBS, QUEUE_NAME, type JobData, type JobName } from '#shared/queue/jobs.js';
 import { queuePrefix } from '#shared/queue/queue.js';
 import { continueSession, type ContinueResult } from './continue.ts';
@@ -15,26 +17,84 @@ const SKEW_POLL_MS = 1_000;
 export interface RecoveryWorker {
   /** Takes no new job, finishes those under way; after `deadlineMs` cuts their calls off. Idempotent. */
   close(deadlineMs: number): Promise<void>;
-  /** For tests and metrics: BullMQ's own events. */
+  /** Listens anew on new connections; jobs under way end where they are. */
+  restart(): void;
+  /** Jobs under way. */
+  active(): number;
+  /** Tells of each job that is taken. */
+  onTaken(listener: () => void): void;
+  /** For tests: BullMQ's own worker, the newest one. */
   readonly bull: Worker;
 }
 
 export interface WorkerOptions {
-  /** A patient client; the worker makes its blocking one from it. */
-  connection: ConnectionOptions;
+  /** Makes a patient client; the worker makes its blocking one from it, and closes both. */
+  connect: () => RedisClient;
   tag: string;
   concurrency: number;
   parts: WorkerParts;
+  /** Told BullMQ's errors. */
+  onError: (error: Error) => void;
 }
 
+/** One BullMQ worker and the connection that was made for it. */
+interface Listener {
+  bull: Worker;
+  client: RedisClient;
+}
+
+/** A worker that was replaced is given this long for its last jobs. */
+const RETIRE_WITHIN_MS = 30_000;
+
 /** Joins BullMQ and the evaluation: payloads are checked on arrival, deferrals become delays, a lost lock cuts the call off. */
-export function startWorker({ connection, tag, concurrency, parts }: WorkerOptions): RecoveryWorker {
+export function startWorker(options: WorkerOptions): RecoveryWorker {
+  const { parts } = options;
+  const listeners: (() => void)[] = [];
+  const retiring = new Set<Promise<void>>();
+  let active = 0;
+  let closing: Promise<void> | undefined;
+
+  async function process(job: Job, token: string, signal: AbortSignal | undefined): Promise<unknown> {
+    active += 1;
+    for (const listener of listeners) listener();
+    try {
+      return await runJob(parts, job, token, signal);
+    } finally {
+      active -= 1;
+    }
+  }
+  let current = listen(options, process);
+
+  async function closeAll(deadlineMs: number): Promise<void> {
+    await Promise.all([drain(current, deadlineMs, parts), ...retiring]);
+  }
+
+  return {
+    get bull() {
+      return current.bull;
+    },
+    active: () => active,
+    onTaken: (listener) => void listeners.push(listener),
+    restart() {
+      if (closing !== undefined) return;
+      const ended = drain(current, RETIRE_WITHIN_MS, parts).finally(() => retiring.delete(ended));
+      retiring.add(ended);
+      current = listen(options, process);
+    },
+    close: (deadlineMs) => (closing ??= closeAll(deadlineMs)),
+  };
+}
+
+type Process = (job: Job, token: string, signal: AbortSignal | undefined) => Promise<unknown>;
+
+function listen({ connect, tag, concurrency, parts, onError }: WorkerOptions, process: Process): Listener {
+  const client = connect();
   const bull: Worker = new Worker(
     QUEUE_NAME,
     // Three declared parameters: BullMQ gives the signal only then.
-    (job: Job, token: string | undefined, signal: AbortSignal | undefined) => runJob(parts, job, token ?? '', signal),
+    (job: Job, token: string | undefined, signal: AbortSignal | undefined) => process(job, token ?? '', signal),
     {
-      connection,
+      connection: client,
       prefix: queuePrefix(tag),
       concurrency,
       // A worker that dies is noticed within 10 to 15 s; the default of 1 would fail a job for ever after two deaths.
@@ -43,25 +103,32 @@ export function startWorker({ connection, tag, concurrency, parts }: WorkerOptio
       maxStalledCount: 100,
     },
   );
+  bull.on('error', onError);
   // A lost lock does not stop a job by itself: cut its call off, another worker may have it by now.
   bull.on('lockRenewalFailed', (jobIds: string[]) => {
     for (const id of jobIds) bull.cancelJob(id, 'lock lost');
   });
+  const report = collapseErrors({ report: (err, leftOut) => parts.logger.error({ err, leftOut }, 'A job failed.') });
   bull.on('failed', (job, error) => {
-    parts.logger.error({ job: job?.id, err: error, tries: job?.attemptsMade }, 'A job failed.');
+    parts.logger.debug({ job: job?.id, err: error, tries: job?.attemptsMade }, 'A job failed.');
+    report(error);
   });
-  return { bull, close: (deadlineMs) => drain(bull, deadlineMs, parts) };
+  return { bull, client };
 }
 
-async function drain(bull: Worker, deadlineMs: number, parts: WorkerParts): Promise<void> {
+/** Never rejects: what cannot be ended well is cut off. */
+async function drain({ bull, client }: Listener, deadlineMs: number, { logger }: WorkerParts): Promise<void> {
   const timer = setTimeout(() => {
-    parts.logger.warn({ deadlineMs }, 'Jobs still under way at the deadline: their calls are cut off.');
+    logger.warn({ deadlineMs }, 'Jobs still under way at the deadline: their calls are cut off.');
     bull.cancelAllJobs('shutdown');
   }, deadlineMs);
   try {
     await bull.close();
+  } catch (err) {
+    logger.warn({ err }, 'A worker did not end well.');
   } finally {
     clearTimeout(timer);
+    await closeRedis(client);
   }
 }
 

@@ -18,16 +18,20 @@ export interface BackgroundOptions {
   sweepEveryMs?: number;
   /** Told the number of armed sessions now and then. */
   onArmed?: (count: number) => void;
+  /** Refreshes the gauges of queue and workers. */
+  lookAtQueue?: () => Promise<unknown>;
 }
 
 /** How often armed sessions are counted for the metric: the count costs a call per known session. */
 const COUNT_EVERY_MS = 60_000;
+const LOOK_AT_QUEUE_EVERY_MS = 5_000;
 
 export function startBackground(parts: SweepParts, options: BackgroundOptions = {}): Background {
   const stopping = new AbortController();
   const caughtUp = once((): void => undefined);
   const changes: Change[] = [];
   const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.(await parts.core.store.armedCount()));
+  const lookAtQueue = everyMs(LOOK_AT_QUEUE_EVERY_MS, async () => void (await options.lookAtQueue?.()));
   let round: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
@@ -65,6 +69,7 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
     await attempt('settings', takeChanges);
     await attempt('sweep', sweepAll);
     if (options.onArmed !== undefined) await attempt('count', countArmed);
+    await attempt('queue', lookAtQueue);
   }
 
   function sweepNow(): Promise<void> {

@@ -3,8 +3,9 @@ import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
-import { checkRedis } from '#shared/platform/redis-check.js';
+import { tellOfRedis } from '#shared/platform/redis-check.js';
 import { closeRedis, createRedis, untilReady, type RedisClient } from '#shared/platform/redis.js';
+import { createPulse } from '#shared/queue/pulse.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
@@ -20,6 +21,7 @@ import type { LiveEvents } from './live/live-events.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
+import { createQueueHealth } from './queue-health.ts';
 import { Transcripts } from './transcripts.ts';
 
 export interface BuildOptions {
@@ -31,10 +33,11 @@ export interface BuildOptions {
   /** Warnings of the settings' loading, shown in `/readyz`. */
   warnings?: readonly string[];
   /** What a test may have other than a process has. */
-  tuning?: { continueTimeoutMs?: number; openFile?: FileWatchOptions['open'] } & Pick<
-    BackgroundOptions,
-    'sweepEveryMs'
-  >;
+  tuning?: {
+    continueTimeoutMs?: number;
+    queueHealth?: { limitMs?: number; absenceMs?: number };
+    openFile?: FileWatchOptions['open'];
+  } & Pick<BackgroundOptions, 'sweepEveryMs'>;
 }
 
 /** A watcher that is built and connected, but listens nowhere yet. */
@@ -80,6 +83,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     serverId: server.id,
     driver: createDriver(server, settings.sessionApiTimeoutMs),
   }));
+  const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
   let stopping = false;
   let background: Background | undefined;
   const live = createLive({ redis: redis.client, store: redis.store, settings, logger });
@@ -95,7 +99,9 @@ export function buildWatcher(options: BuildOptions): Watcher {
     requests: { request: (...job) => redis.queue.request(...job), withdraw: redis.withdraw },
     continueTimeoutMs: tuning.continueTimeoutMs ?? CONTINUE_TIMEOUT_MS,
     health: {
-      pingRedis: redis.ping,
+      // Not PING: on a cluster any node would answer that.
+      pingRedis: () => redis.store.now(),
+      queue: () => queueHealth.look(),
       warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
       sessionApis: drivers.map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
       stopping: () => stopping,
@@ -115,6 +121,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
         { core, transcripts, published },
         {
           onArmed: (armed) => metrics.armedSessions.set(armed),
+          lookAtQueue: () => queueHealth.look(),
           ...(tuning.sweepEveryMs === undefined ? {} : { sweepEveryMs: tuning.sweepEveryMs }),
         },
       );
@@ -165,27 +172,14 @@ function connect({ settings, logger }: BuildOptions) {
     sessionTtlMs: settings.sessionTtlMs,
     markTtlMs: 2 * settings.webhookToleranceMs,
   });
-  let findings: string[] = [];
-  const ask = async (): Promise<void> => {
-    try {
-      const found = await checkRedis(client);
-      for (const warning of found) if (!findings.includes(warning)) logger.warn({}, warning);
-      findings = found;
-    } catch (err) {
-      logger.debug({ err }, 'Redis could not be asked about its settings.');
-    }
-  };
-  client.on('ready', () => {
-    void ask();
-  });
+  const told = tellOfRedis(client, logger);
   return {
     client,
     queue,
     store,
     onReady: (listener: () => void) => client.on('ready', listener),
     connected: (timeoutMs: number) => untilReady(client, timeoutMs),
-    ping: () => client.ping(),
-    warnings: () => findings,
+    warnings: told.findings,
     withdraw: async (jobId: string) =>
       (await withDeadline(queue.bull.remove(jobId), QUEUE_DEADLINE_MS, 'the queue')) === 1,
     async close() {

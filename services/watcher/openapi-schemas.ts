@@ -135,6 +135,7 @@ export const readinessSchema = z
     status: z.enum(['ready', 'not-ready', 'stopping']),
     parts: z.object({
       redis: z.object(part),
+      queue: z.object({ ...part, workersAlive: z.int().optional(), overdueMs: z.number().optional() }),
       settings: z.object({ ok: z.boolean(), warnings: z.array(text) }),
       sessionApis: z.array(z.object({ serverId: text, ...part })),
       watching: z.object({ ok: z.boolean(), sessions: z.int(), files: z.int(), owed: z.int() }),

@@ -91,7 +91,10 @@ function publicRoutes(): RouteConfig[] {
       summary: 'Readiness, part by part',
       responses: {
         200: json('Ready. A session API that is down holds up only its own recoveries.', readinessSchema),
-        503: json('Redis is away, or the process is stopping.', readinessSchema),
+        503: json(
+          'Redis is away, no worker is alive, due jobs lie still, or the process is stopping. Deliveries are taken all the same where Redis is there.',
+          readinessSchema,
+        ),
       },
     },
     {

@@ -35,6 +35,16 @@ export function createMetrics({ processMetrics = false }: { processMetrics?: boo
       help: 'Sessions with an armed watch.',
       registers,
     }),
+    overdueSeconds: new Gauge({
+      name: 'chat_recovery_overdue_seconds',
+      help: 'For how long the oldest due job has not been taken.',
+      registers,
+    }),
+    workersAlive: new Gauge({
+      name: 'chat_recovery_workers_alive',
+      help: 'Recovery workers that have shown themselves within the last 20 s and hear their queue.',
+      registers,
+    }),
     overdueJobs: new Gauge({
       name: 'chat_recovery_overdue_jobs',
       help: 'Delayed jobs whose due moment has passed.',

@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import type { Logger } from './logger.ts';
 import type { RedisClient } from './redis.ts';
 
 /** `ZADD … GT`, `GETEX` and the replies that BullMQ reads came with 6.2. */
@@ -11,6 +12,25 @@ const OLDEST = { major: 6, minor: 2 };
 export async function checkRedis(client: RedisClient): Promise<string[]> {
   const servers = client instanceof Cluster ? client.nodes('master') : [client];
   return [...new Set((await Promise.all(servers.map(checkServer))).flat())];
+}
+
+/**
+ * Checks at each connection, since another server may stand behind it then, and warns of what is new. Resolves nothing and
+ * waits for nothing; `findings` are those of the last check.
+ */
+export function tellOfRedis(client: RedisClient, logger: Logger): { findings(): readonly string[] } {
+  let findings: string[] = [];
+  const check = async (): Promise<void> => {
+    try {
+      const found = await checkRedis(client);
+      for (const warning of found) if (!findings.includes(warning)) logger.warn({}, warning);
+      findings = found;
+    } catch (err) {
+      logger.debug({ err }, 'Redis could not be asked about its settings.');
+    }
+  };
+  client.on('ready', () => void check());
+  return { findings: () => findings };
 }
 
 async function checkServer(client: Redis): Promise<string[]> {

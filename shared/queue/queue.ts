@@ -41,8 +41,6 @@ export interface RecoveryQueue {
     data: JobData<N>,
     options: { jobId: string; nowMs: number; timeoutMs: number },
   ): Promise<unknown>;
-  /** How many jobs are overdue by more than `byMs`, and the oldest one's delay. */
-  overdue(nowMs: number, byMs: number): Promise<{ count: number; oldestMs: number }>;
   /** For the board. */
   readonly bull: Queue;
   close(): Promise<void>;
@@ -98,11 +96,6 @@ export function createRecoveryQueue({ connection, answers, tag, deadlineMs, onEr
         if (error instanceof Error && error.message.includes('timed out')) throw new NoAnswer(timeoutMs);
         throw error;
       });
-    },
-    async overdue(nowMs, byMs) {
-      const delayed = await timed(bull.getJobs(['delayed'], 0, 99, true));
-      const late = delayed.map((job) => nowMs - (job.timestamp + job.delay)).filter((ms) => ms > byMs);
-      return { count: late.length, oldestMs: Math.max(0, ...late) };
     },
     async close() {
       await events?.close();

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { withDeadline } from '#shared/platform/deadline.js';
 import { onlyMethods } from '../problems.ts';
+import type { QueuePart } from '../queue-health.ts';
 
 /** One part of readiness; the message is for people. */
 export interface PartHealth {
@@ -11,6 +12,8 @@ export interface PartHealth {
 export interface HealthParts {
   /** Resolves when Redis answers; rejects with the reason otherwise. */
   pingRedis: () => Promise<unknown>;
+  /** How queue and workers stand; rejects when Redis is away. */
+  queue: () => Promise<QueuePart>;
   /** Start-up findings about Redis (eviction, persistence) and about the settings. */
   warnings: () => string[];
   /** Probe of each chat server's session API. */
@@ -40,16 +43,18 @@ export function healthRoutes(parts: HealthParts): Router {
   router
     .route('/readyz')
     .get(async (_req, res) => {
-      const [redis, ...apis] = await Promise.all([
+      const [redis, queue, ...apis] = await Promise.all([
         health(() => withDeadline(parts.pingRedis(), PING_DEADLINE_MS, 'Redis')),
+        queueHealth(parts),
         ...probes.map(async ({ serverId, check }) => ({ serverId, ...(await check()) })),
       ]);
       const stopping = parts.stopping();
-      const ready = redis.ok && !stopping;
+      const ready = redis.ok && queue.ok && !stopping;
       res.status(ready ? 200 : 503).json({
         status: ready ? 'ready' : stopping ? 'stopping' : 'not-ready',
         parts: {
           redis,
+          queue,
           settings: { ok: true, warnings: parts.warnings() },
           sessionApis: apis,
           watching: { ok: true, ...parts.watching() },
@@ -58,6 +63,14 @@ export function healthRoutes(parts: HealthParts): Router {
     })
     .all(onlyMethods('GET', 'HEAD'));
   return router;
+}
+
+async function queueHealth(parts: HealthParts): Promise<PartHealth> {
+  try {
+    return await withDeadline(parts.queue(), PING_DEADLINE_MS, 'Redis');
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function health(check: () => Promise<unknown>): Promise<PartHealth> {

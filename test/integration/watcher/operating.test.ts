@@ -260,7 +260,12 @@ describe('health and access', () => {
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({
       status: 'ready',
-      parts: { redis: { ok: true }, sessionApis: [{ serverId: 'default', ok: false }], watching: { ok: true } },
+      parts: {
+        redis: { ok: true },
+        queue: { ok: true, workersAlive: 0, overdueMs: 0 },
+        sessionApis: [{ serverId: 'default', ok: false }],
+        watching: { ok: true },
+      },
     });
     watcher.drain();
     const draining = await fetch(`${watcher.url}/readyz`);
@@ -270,6 +275,16 @@ describe('health and access', () => {
     });
     const metrics = await (await watcher.call('/metrics')).text();
     expect(metrics).toContain('chat_recovery_webhooks_total');
+  });
+
+  test('R38: no worker for too long makes it not ready, by name, and shows as a metric', async ({ start }) => {
+    const watcher = await start({ tuning: { queueHealth: { absenceMs: 0 } } });
+    const ready = await fetch(`${watcher.url}/readyz`);
+    expect({ status: ready.status, body: await ready.json() }).toMatchObject({
+      status: 503,
+      body: { status: 'not-ready', parts: { redis: { ok: true }, queue: { ok: false, workersAlive: 0 } } },
+    });
+    expect(await (await watcher.call('/metrics')).text()).toMatch(/^chat_recovery_workers_alive 0$/m);
   });
 
   test('without credentials every guarded route is 401; bearer and Basic open it', async ({ start }) => {

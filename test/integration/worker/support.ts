@@ -9,7 +9,7 @@ import { planTurnEnd, type WorkOf } from '#shared/queue/plan.js';
 import { createRecoveryQueue, type RecoveryQueue } from '#shared/queue/queue.js';
 import type { SessionStore } from '#shared/session/store.js';
 import { loadSettings } from '#shared/settings/environment.js';
-import { buildWorker, type WorkerService } from '../../../services/recovery-worker/build.ts';
+import { buildWorker, type BuildOptions, type WorkerService } from '../../../services/recovery-worker/build.ts';
 import { SessionApiStandIn } from '../../support/session-api-stand-in.ts';
 import { TestTranscript } from '../../support/transcript.ts';
 import { test as redisTest, type RedisFixture } from '../../support/redis.ts';
@@ -47,7 +47,7 @@ export class Bench {
     });
   }
 
-  async worker(env: Record<string, string> = {}): Promise<WorkerService> {
+  async worker(env: Record<string, string> = {}, options: BuildOptions = {}): Promise<WorkerService> {
     const { settings } = loadSettings({
       REDIS_URL: this.redis.url,
       REDIS_HASH_TAG: this.redis.tag,
@@ -60,7 +60,7 @@ export class Bench {
       LOG_LEVEL: 'silent',
       ...env,
     });
-    const worker = buildWorker(settings);
+    const worker = buildWorker(settings, options);
     this.#workers.push(worker);
     await worker.ready();
     return worker;
