@@ -8,7 +8,7 @@ import { judge } from '#shared/transcript/signature.js';
 import { decideStatus } from './decide.ts';
 import { nudge, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { knowledgeOf, readTranscript } from './reading.ts';
+import { isUnchanged, knowledgeOf, readTranscript } from './reading.ts';
 
 /** What a press on Continue came to; the watcher makes an HTTP answer of it. */
 export type ContinueResult =
@@ -29,7 +29,8 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
     return { result: 'unavailable', part: 'watcher', detail: 'no settings are published yet' };
   if (!settings.values.surfaceKilledTask) return { result: 'surface_off', reason: 'surface-off' };
 
-  const outcome = await readTranscript(parts, { ...job, path: record.path ?? job.path }, knowledgeOf(record));
+  const work = { ...job, path: record.path ?? job.path };
+  const outcome = await readTranscript(parts, work, knowledgeOf(record));
   if (outcome.kind !== 'read') return { result: 'unavailable', part: 'transcript', detail: outcome.kind };
   const noticeId = await standingNotice(parts, record, outcome.finding);
   if (typeof noticeId !== 'string') return noticeId;
@@ -51,6 +52,7 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
       humanSinceNudge: false,
     },
     tasks: outcome.finding.tasks,
+    isCurrent: () => isUnchanged(parts, work, outcome.file),
     failures: 0,
   });
   if (result.kind === 'accepted') await planItsConfirm(parts, job, record, { id: result.attemptId, noticeId });
@@ -125,6 +127,7 @@ const HELD_AS_BUSY: ReadonlySet<DecisionReason> = new Set([
   'already-nudged',
   'superseded',
   'newer-record',
+  'transcript-changed',
 ]);
 
 function answer(result: NudgeResult): ContinueResult {

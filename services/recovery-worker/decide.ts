@@ -30,6 +30,8 @@ export const DEFER_AT_MOST_MS = 30_000;
 /** With the hourly budget used up, its slot may be freed earlier than computed by a nudge that is given back. */
 const BUDGET_POLL_MS = 60_000;
 const SLOT_POLL_MS = 1_000;
+/** A transcript that is being written is read again after this long. */
+const CHANGED_MS = 250;
 
 /** Reasons why a backstop step may try again what the session API refused for good. */
 const BACKSTOPS: ReadonlySet<JobData<'evaluate'>['why']> = new Set(['turn-end', 'sweep', 'settings', 'start']);
@@ -100,6 +102,8 @@ export function decideClaim(reason: DecisionReason, nowMs: number, retryAtMs: nu
       return wait(Math.min(retryAtMs ?? nowMs + BUDGET_POLL_MS, nowMs + BUDGET_POLL_MS));
     case 'budget-concurrent':
       return wait(nowMs + SLOT_POLL_MS);
+    case 'transcript-changed':
+      return { do: 'wait', reason, atMs: nowMs + CHANGED_MS, counts: true };
     case 'attempt-under-way':
       return wait(retryAtMs ?? nowMs + DEFER_EVERY_MS);
     case 'newer-record':

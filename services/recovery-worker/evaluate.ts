@@ -11,7 +11,7 @@ import { carryOut, later, type Case } from './hold.ts';
 import { again, done, type Next } from './next.ts';
 import { nudge, unreachable, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { knowledgeOf, mustReadAgain, readTranscript } from './reading.ts';
+import { isUnchanged, knowledgeOf, mustReadAgain, readTranscript } from './reading.ts';
 import { settled, unread } from './settled.ts';
 
 type Job = JobData<'evaluate'>;
@@ -41,7 +41,7 @@ export async function evaluate(parts: WorkerParts, job: Job, run: Run): Promise<
   const outcome = mustReadAgain(first.finding, knowledge) ? await readTranscript(parts, job, knowledge) : first;
   if (outcome.kind !== 'read') return unread(parts, record, outcome);
   if (outcome.finding.kind === 'settled') return settled(parts, record, outcome.finding);
-  return pending(parts, { job, run, finding: outcome.finding, context, record });
+  return pending(parts, { job, run, finding: outcome.finding, file: outcome.file, context, record });
 }
 
 async function pending(parts: WorkerParts, found: Omit<Case, 'settings' | 'notice'>): Promise<Next> {
@@ -201,6 +201,7 @@ async function act(parts: WorkerParts, driver: SessionDriver, chat: Case): Promi
       humanSinceNudge: isHumanSinceNudge(finding, record),
     },
     tasks: finding.tasks,
+    isCurrent: () => isUnchanged(parts, job, chat.file),
     failures: job.failures,
   });
   return afterNudge(parts, chat, result);

@@ -3,7 +3,7 @@ import type { SessionRecord } from '#shared/session/record.js';
 import type { EvaluationContext, NoticedResult } from '#shared/session/store.js';
 import type { EffectiveSettings } from '#shared/settings/recovery.js';
 import type { DecisionReason } from '#shared/trail/reasons.js';
-import type { Finding } from '#shared/transcript/finding.js';
+import type { FileMark, Finding } from '#shared/transcript/finding.js';
 import { deferredTooLong, type Held } from './decide.ts';
 import { again, done, type Next } from './next.ts';
 import type { NudgeResult } from './nudge.ts';
@@ -14,6 +14,8 @@ export interface Case {
   job: JobData<'evaluate'>;
   run: Run;
   finding: Extract<Finding, { kind: 'pending' }>;
+  /** The file as it was read. */
+  file: FileMark;
   context: EvaluationContext;
   record: SessionRecord;
   settings: EffectiveSettings;

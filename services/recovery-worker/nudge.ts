@@ -7,6 +7,8 @@ import type { Run, WorkerParts } from './parts.ts';
 
 /** A lease outlives the longest call by this much: the record follows the call. */
 const LEASE_MARGIN_MS = 5_000;
+/** A permission to call that took longer to come is asked for again. */
+const PERMISSION_MS = 1_000;
 /** A nudged turn holds its slot of the budget until it ends, at most this long (SPEC §4, budget). */
 const SLOT_MS = 15 * 60_000;
 
@@ -25,6 +27,8 @@ export type NudgeResult =
 export interface NudgeRequest {
   claim: Omit<NudgeClaim, 'owner' | 'leaseMs' | 'limits'>;
   tasks: TaskNotice[];
+  /** Whether the transcript is still what the decision was made from. */
+  isCurrent: () => Promise<boolean>;
   /** Tries that failed in a row before this one: the back-off's exponent. */
   failures: number;
 }
@@ -56,9 +60,42 @@ export async function nudge(
   if (!claim.ok) return { kind: 'held', reason: claim.reason, retryAtMs: claim.retryAtMs };
   const ref: AttemptRef = { sessionId: request.claim.sessionId, attemptId: claim.attemptId, owner: run.owner };
   if (claim.phase === 'sending' && !driver.idempotent) return settleUnknown(parts, ref, request, 'crash-after-sending');
-  const permission = await parts.store.sending(ref, leaseMs);
-  if (!permission.ok) return { kind: 'held', reason: permission.reason, retryAtMs: undefined };
+  const refusal = await lastLook(parts, { ref, request, claim }, leaseMs);
+  if (refusal !== undefined) return { kind: 'held', reason: refusal, retryAtMs: undefined };
   return call(parts, driver, run, { ref, request, claim });
+}
+
+/**
+ * Both views once more, directly before the call: what was read and asked may be seconds old by now (a slow Redis, a process
+ * that was stopped), time enough for a person's whole turn. Redis may say no; its yes counts only while it is young; and
+ * the transcript must be the one that was judged. What was not sent is given back.
+ */
+async function lastLook(
+  parts: WorkerParts,
+  { ref, request, claim }: Call,
+  leaseMs: number,
+): Promise<DecisionReason | undefined> {
+  for (let asked = 1; ; asked += 1) {
+    const askedMs = performance.now();
+    const permission = await parts.store.sending(ref, leaseMs);
+    if (!permission.ok) {
+      if (asked > 1) await unsent(parts, { ref, request, claim }, permission.reason);
+      return permission.reason;
+    }
+    if (!(await request.isCurrent())) {
+      await unsent(parts, { ref, request, claim }, 'transcript-changed');
+      return 'transcript-changed';
+    }
+    if (performance.now() - askedMs <= PERMISSION_MS) return undefined;
+  }
+}
+
+/** Allowed, and not sent after all. */
+async function unsent(parts: WorkerParts, { ref, request, claim }: Call, reason: DecisionReason): Promise<void> {
+  if (reason === 'attempt-under-way') return;
+  // An earlier run of this attempt may have sent it: its outcome stays unknown.
+  if (claim.phase === 'sending') await parts.store.releaseLease(ref, { unknown: claim.unknownBefore, detail: reason });
+  else await settle(parts, ref, request, { outcome: 'void', detail: reason });
 }
 
 interface Call {

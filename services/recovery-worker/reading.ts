@@ -1,5 +1,5 @@
 import { readFinding } from '#shared/transcript/tail.js';
-import type { Finding, ReadOutcome } from '#shared/transcript/finding.js';
+import type { FileMark, Finding, ReadOutcome } from '#shared/transcript/finding.js';
 import type { SessionRecord } from '#shared/session/record.js';
 import type { WorkerParts } from './parts.ts';
 
@@ -34,8 +34,33 @@ export async function readTranscript(
     });
   const outcome = await read(work.path);
   if (outcome.kind !== 'missing') return outcome;
-  const moved = await parts.locate(work.server, work.sessionId);
-  return moved === undefined || moved === work.path ? outcome : read(moved);
+  const moved = await movedTo(parts, work);
+  return moved === undefined ? outcome : read(moved);
+}
+
+async function movedTo(parts: WorkerParts, { server, sessionId, path }: ReadWork): Promise<string | undefined> {
+  const found = await parts.locate(server, sessionId);
+  return found === path ? undefined : found;
+}
+
+/** Whether the transcript still is what `mark` says: nobody has written since it was read. */
+export async function isUnchanged(parts: WorkerParts, work: ReadWork, mark: FileMark): Promise<boolean> {
+  const now = await markOf(parts, work.path);
+  if (now !== undefined) return isSame(now, mark);
+  const moved = await movedTo(parts, work);
+  const there = moved === undefined ? undefined : await markOf(parts, moved);
+  return there !== undefined && isSame(there, mark);
+}
+
+async function markOf(parts: WorkerParts, path: string): Promise<FileMark | undefined> {
+  const view = await parts.transcripts.open(path);
+  if (!('mark' in view)) return undefined;
+  await view.close();
+  return view.mark;
+}
+
+function isSame(a: FileMark, b: FileMark): boolean {
+  return a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs;
 }
 
 /** What a record knows that changes how its transcript reads. */

@@ -42,6 +42,7 @@ export const DECISION_REASONS = {
   waiting: 'The session API says that the chat waits for a permission or an answer.',
   'attempt-under-way': 'Another attempt for this session is under way.',
   'already-nudged': 'This hang was already nudged; it is not repeated by itself.',
+  'transcript-changed': 'The transcript changed between the decision and the call: it is judged anew.',
   'deferred-too-long': 'Busy past the deferral bound.',
   superseded: 'A newer event of the session made this work void.',
   'session-closed': 'The session is closed.',

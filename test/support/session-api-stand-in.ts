@@ -35,6 +35,8 @@ export class SessionApiStandIn {
   readonly received: ReceivedMessage[] = [];
   /** Called when a message starts a turn: write the transcript, send webhooks. */
   onTurn: (message: ReceivedMessage) => void = () => undefined;
+  /** Called when a session's state is asked for, before the answer leaves. */
+  onState: (sessionId: string) => void = () => undefined;
   readonly #faults: { method: string; fault: Fault; left: number }[] = [];
   readonly #accepted = new Map<string, string>();
   readonly #server: Server;
@@ -85,7 +87,10 @@ export class SessionApiStandIn {
     const sessionId = /^\/sessions\/([^/]+)/.exec(request.url ?? '')?.[1] ?? '';
     const session = this.sessions.get(sessionId);
     if (session === undefined) return send(response, 404, { error: 'no such session' });
-    if (request.method === 'GET') return send(response, 200, session);
+    if (request.method === 'GET') {
+      this.onState(sessionId);
+      return send(response, 200, session);
+    }
     const answer = this.#message(sessionId, session, String(request.headers['idempotency-key']), body);
     if (fault?.kind === 'accept-then-cut') return void request.socket.destroy();
     return send(response, answer.status, answer.body);

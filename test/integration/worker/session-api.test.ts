@@ -1,6 +1,61 @@
 import { eventually, eventuallyPasses } from '../../support/events.ts';
 import { describe, expect, test } from './support.ts';
 
+describe('between the decision and the call', () => {
+  test('a person’s whole turn goes by: nothing is sent, and the retry is given back', async ({ bench }) => {
+    const hung = await bench.hungChat();
+    bench.api.onState = () => {
+      hung.transcript.human('I am back.');
+      hung.transcript.reply();
+    };
+    await bench.worker();
+    await bench.look(hung);
+    await eventuallyPasses(async () => expect(await bench.trail(hung)).toContain('void: transcript-changed'));
+    await eventually(() => bench.idle());
+    expect(bench.api.received).toEqual([]);
+    expect(await hung.chat.record()).toMatchObject({ tries: 0, notice: undefined, state: 'watching' });
+  });
+
+  test('a line comes that changes nothing: judged anew, and nudged once', async ({ bench }) => {
+    const hung = await bench.hungChat();
+    bench.api.onState = () => {
+      bench.api.onState = () => undefined;
+      hung.transcript.append({ type: 'mode', mode: 'default' });
+    };
+    await bench.worker();
+    await bench.look(hung);
+    await eventuallyPasses(async () => expect(await bench.state(hung)).toBe('nudged'));
+    expect(bench.api.received).toHaveLength(1);
+    expect((await hung.chat.record()).tries).toBe(1);
+  });
+
+  test('R40: the worker was stopped and its user ended the task meanwhile: the old permission does not count', async ({
+    bench,
+  }) => {
+    const hung = await bench.hungChat();
+    const { parts } = await bench.worker();
+    const { store } = parts;
+    // What SIGSTOP does to the answer of a command: it is read long after it was given.
+    let isLate = true;
+    const sending: typeof store.sending = async (...asked) => {
+      const permission = await store.sending(...asked);
+      if (!isLate) return permission;
+      isLate = false;
+      await hung.chat.taskStopped(5, hung.task.taskId);
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      return permission;
+    };
+    parts.store = { ...store, sending };
+    await bench.look(hung);
+    await eventuallyPasses(async () => expect(await bench.trail(hung)).toContain('void: user-stop'), {
+      timeoutMs: 5_000,
+    });
+    await eventually(() => bench.idle());
+    expect(bench.api.received).toEqual([]);
+    expect((await hung.chat.record()).tries).toBe(0);
+  });
+});
+
 describe('the session API fails', () => {
   test.for([
     ['the answer is lost on the way', { kind: 'accept-then-cut' }, ['started', 'replayed']],
