@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { chatServerShape, sessionApiShape } from '#shared/settings/chat-server-schema.js';
-import { processShape } from '#shared/settings/process-schema.js';
-import { recoveryShape } from '#shared/settings/recovery.js';
-import { metaOf } from '#shared/settings/setting.js';
+import { SETTINGS_CATALOGUE } from '#shared/settings/catalogue.js';
 
 const root = new URL('../../../', import.meta.url);
 const compose = z
@@ -15,9 +12,7 @@ const compose = z
   })
   .parse(parse(readFileSync(new URL('docker-compose.yml', root), 'utf8'), { merge: true }));
 
-const variables = [processShape, chatServerShape, sessionApiShape, recoveryShape]
-  .flatMap((shape) => Object.values(shape))
-  .map((schema) => metaOf(schema).variable);
+const variables = SETTINGS_CATALOGUE.map(({ variable }) => variable);
 
 test('compose passes every setting on, and none that there is not', () => {
   // WORKER_REPLICAS is how many workers compose itself starts.
