@@ -4,16 +4,19 @@ import helmet from 'helmet';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
 import type { SessionStore } from '#shared/session/store.js';
-import { adminOnly } from './access.ts';
+import { createAccess } from './access/guard.ts';
+import { trustedProxies, underBasePath } from './base-path.ts';
 import type { LiveEvents } from './live/live-events.ts';
 import type { Stats } from './live/stats.ts';
 import type { DeliveryParts } from './deliveries.ts';
 import { notFound, problemHandler } from './problems.ts';
 import { needsRedis } from './redis-away.ts';
 import { requestLog } from './request-log.ts';
+import { accessRoutes } from './routes/access.ts';
 import { BOARD_PATH, boardRoutes } from './routes/board.ts';
 import { eventRoutes } from './routes/events.ts';
 import { healthRoutes, type HealthParts } from './routes/health.ts';
+import { loginRoutes } from './routes/login.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { openApiRoutes } from './routes/openapi.ts';
 import { noticeRoutes, pageRoutes } from './routes/page.ts';
@@ -23,7 +26,7 @@ import { reasonRoutes } from './routes/reasons.ts';
 import { sessionRoutes, type SessionParts } from './routes/sessions.ts';
 import { streamRoutes } from './routes/stream.ts';
 
-export interface AppParts extends DeliveryParts, SessionParts {
+export interface AppParts extends DeliveryParts, Omit<SessionParts, 'tokens'> {
   logger: Logger;
   metrics: Metrics;
   health: HealthParts;
@@ -36,34 +39,37 @@ export interface AppParts extends DeliveryParts, SessionParts {
 /** The watcher's HTTP side, made from its parts; it opens no port. */
 export function createApp(parts: AppParts): Express {
   const { core } = parts;
-  const admin = adminOnly(core.settings.adminToken);
+  const access = createAccess(core.settings);
   const app = express();
   app.disable('x-powered-by');
   app.set('query parser', 'simple');
+  app.set('trust proxy', trustedProxies(core.settings.trustProxy));
   app.use(requestLog(parts.logger));
+  app.use(underBasePath(core.settings.basePath));
   app.use(securityHeaders());
   app.use(healthRoutes(parts.health));
   app.use(openApiRoutes());
   app.use(noticeRoutes());
-  // Authenticated by signature, not by the admin token: before the guard of everything else below /v1.
+  app.use(access.chatPages);
+  // Authenticated by signature, not by a token: before the guard of everything else below /v1.
   app.use(eventRoutes(parts));
-  app.use(['/v1', '/metrics', '/admin'], admin);
-  app.use(pageRoutes(core.settings.adminToken === undefined ? letIn : admin));
+  app.use(loginRoutes(access));
+  app.use(['/v1', '/metrics'], access.guard);
+  app.use('/admin', access.boardGuard);
+  app.use(pageRoutes(access.pageGuard));
+  app.use(accessRoutes());
   app.use(reasonRoutes());
   app.use(streamRoutes(parts));
   app.use(metricsRoutes(parts.metrics));
-  app.use(sessionRoutes(parts));
+  app.use(sessionRoutes({ ...parts, tokens: access.tokens }));
   app.use(pauseRoutes(core));
   app.use(projectRoutes(core));
   app.use(`${BOARD_PATH}/api`, redisThere(core.store));
-  app.use(BOARD_PATH, boardRoutes(parts.queue));
+  app.use(BOARD_PATH, boardRoutes(parts.queue, { write: core.settings.adminBoardWrite }));
   app.use(notFound);
   app.use(problemHandler(parts.logger));
   return app;
 }
-
-/** Without a token the page's files are open on loopback: they hold nothing, and a link from elsewhere may lead to them. */
-const letIn: express.RequestHandler = (_req, _res, next) => next();
 
 /** The board's own calls wait for Redis without end. */
 function redisThere(store: Pick<SessionStore, 'now'>): express.RequestHandler {

@@ -4,6 +4,7 @@ import { createMetrics } from '#shared/platform/metrics.js';
 import { runUntilStopped } from '#shared/platform/shutdown.js';
 import { settingsAtStart } from '#shared/settings/at-start.js';
 import { createSettingsService } from '#shared/settings/service.js';
+import { openness } from './access/openness.ts';
 import { buildWatcher } from './build.ts';
 import { localReader } from './reader.ts';
 
@@ -13,9 +14,18 @@ const CONNECT_WITHIN_MS = 2_000;
 const { settings, warnings } = settingsAtStart(process.env);
 const logger = createLogger({ level: settings.logLevel, name: 'watcher' });
 for (const warning of warnings) logger.warn({ warning }, 'A setting was not taken.');
+const open = openness(settings);
+for (const sentence of open) logger.warn({}, sentence);
 const recovery = createSettingsService({ settings, env: process.env, logger, alreadyWarned: warnings });
 const metrics = createMetrics({ processMetrics: true });
-const watcher = buildWatcher({ settings, recovery, reader: localReader(), logger, metrics, warnings });
+const watcher = buildWatcher({
+  settings,
+  recovery,
+  reader: localReader(),
+  logger,
+  metrics,
+  warnings: [...open, ...warnings],
+});
 
 if (!(await watcher.connected(CONNECT_WITHIN_MS))) logger.warn({}, 'Redis is not there; deliveries are answered 503.');
 const server = await listen(watcher.app, { host: settings.host, port: settings.port, name: 'The watcher' });

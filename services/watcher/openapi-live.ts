@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { TRAIL_KINDS } from '#shared/trail/reasons.js';
 import { EVENT_NAMES } from './live/frames.ts';
 import { COUNTED, WINDOWS } from './live/tally.ts';
-import { ADMIN, guarded, json, problem } from './openapi-parts.ts';
+import { ADMIN, guarded, json, problem, SHARED } from './openapi-parts.ts';
 import { text, time } from './openapi-schemas.ts';
 import { WORDS } from './routes/reasons.ts';
 import { statsQuerySchema, streamQuerySchema } from './routes/stream.ts';
@@ -47,7 +47,7 @@ export function liveRoutes(): RouteConfig[] {
       summary: 'What happens, live, as server-sent events',
       description:
         'Ends only when the peer or the watcher does. Resumable on any watcher with `Last-Event-ID` (or `lastEventId`): nothing is missed and nothing told twice; where that cannot be promised a `reset` comes first. A comment every 15 s shows that it lives. `open`, `reset`, `dropped` and `closing` are about the stream itself.',
-      ...ADMIN,
+      ...SHARED,
       request: { query: streamQuerySchema, headers: z.object({ 'Last-Event-ID': z.string().optional() }) },
       responses: {
         200: {

@@ -11,25 +11,16 @@ import {
   sessionDetailsSchema,
 } from './openapi-schemas.ts';
 import { liveRoutes } from './openapi-live.ts';
-import { ADMIN, guarded, json, problem, unavailable } from './openapi-parts.ts';
+import { accessRoutes, registerSecurity } from './openapi-access.ts';
+import { ADMIN, guarded, json, problem, SERVER, SHARED, unavailable } from './openapi-parts.ts';
 import { pauseBodySchema } from './routes/pause.ts';
 import { sessionQuerySchema } from './routes/sessions.ts';
 
 /** The OpenAPI 3.1 document of the watcher, made from the schemas that its routes check with. */
 export function watcherOpenApi(): Record<string, unknown> {
   const registry = new OpenAPIRegistry();
-  registry.registerComponent('securitySchemes', 'admin', {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'ADMIN_TOKEN. Without one the watcher listens on loopback only, and asks for none.',
-  });
-  registry.registerComponent('securitySchemes', 'webhook', {
-    type: 'apiKey',
-    in: 'header',
-    name: 'webhook-signature',
-    description: 'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body.',
-  });
-  const routes = [...publicRoutes(), ...sessionRoutes(), ...liveRoutes(), ...operatorRoutes()];
+  registerSecurity(registry);
+  const routes = [...publicRoutes(), ...sessionRoutes(), ...liveRoutes(), ...accessRoutes(), ...operatorRoutes()];
   for (const route of routes) registry.registerPath(route);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
@@ -75,6 +66,7 @@ function publicRoutes(): RouteConfig[] {
         409: problem('`session_owned_by_other_server`.'),
         413: problem('`body_too_large`: 256 KB are taken.'),
         415: problem('`unsupported_media_type`, `unsupported_encoding`.'),
+        429: problem('`too_many_requests`: send it again after `Retry-After`.'),
         422: problem('`unknown_type`, `invalid_event`, `timestamp_ahead`, `transcript_path_outside_roots`.'),
         ...unavailable,
       },
@@ -117,7 +109,7 @@ function sessionRoutes(): RouteConfig[] {
       method: 'get',
       path: '/v1/sessions',
       summary: 'Known sessions, newest change first',
-      ...ADMIN,
+      ...SERVER,
       request: { query: sessionQuerySchema },
       responses: { 200: json('A page.', pageSchema), 422: problem('`invalid_parameter`.'), ...guarded },
     },
@@ -125,7 +117,7 @@ function sessionRoutes(): RouteConfig[] {
       method: 'get',
       path: '/v1/sessions/{id}',
       summary: 'One session: state, notice, counters, what is allowed now, settings, trail',
-      ...ADMIN,
+      ...SHARED,
       request: { params: sessionParams },
       responses: { 200: json('The session.', sessionDetailsSchema), ...unknownSession, ...guarded },
     },
@@ -133,16 +125,16 @@ function sessionRoutes(): RouteConfig[] {
       method: 'post',
       path: '/v1/sessions/{id}/continue',
       summary: 'Nudge it now, by hand',
-      ...ADMIN,
+      ...SHARED,
       request: { params: sessionParams },
       responses: {
         200: json('What became of it.', continueSchema),
-        403: problem('`surface_off`: showing killed tasks is off for the project.'),
         409: problem('`busy` or `not_hung`; `reason` says why.'),
         502: problem('`part` failed: `session-api` or `worker`.'),
         504: problem('`part` stayed silent: `worker`, `session-api` or `redis`.'),
         ...unknownSession,
         ...guarded,
+        403: problem('`surface_off`: showing killed tasks is off for the project. `out_of_scope`, `cross_site`.'),
       },
     },
     {

@@ -2,16 +2,33 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import type { Queue } from 'bullmq';
-import type { Router } from 'express';
+import type { RequestHandler, Router } from 'express';
+import { prefixOf } from '../base-path.ts';
 
 export const BOARD_PATH = '/admin/queues';
+/** Prefixes that a trusted proxy names; a board is made for each, and there is seldom more than one. */
+const MAX_PREFIXES = 16;
 
-/** Bull Board over the queue, read-only: a job is looked at here, never repeated. To be mounted at {@link BOARD_PATH}. */
-export function boardRoutes(queue: Queue): Router {
+/**
+ * Bull Board over the queue, to be mounted at {@link BOARD_PATH}. Read-only unless `write`: jobs are looked at, not repeated.
+ * A job that is repeated all the same meets every guard of the worker again.
+ */
+export function boardRoutes(queue: Queue, { write }: { write: boolean }): RequestHandler {
+  const boards = new Map<string, Router>();
+  return (req, res, next) => {
+    const prefix = prefixOf(req);
+    const board = boards.get(prefix) ?? createBoard(queue, `${prefix}${BOARD_PATH}`, write);
+    if (boards.size < MAX_PREFIXES) boards.set(prefix, board);
+    board(req, res, next);
+  };
+}
+
+/** Its page names its own address, as the browser knows it. */
+function createBoard(queue: Queue, basePath: string, write: boolean): Router {
   const serverAdapter = new ExpressAdapter();
-  serverAdapter.setBasePath(BOARD_PATH);
+  serverAdapter.setBasePath(basePath);
   createBullBoard({
-    queues: [new BullMQAdapter(queue, { readOnlyMode: true })],
+    queues: [new BullMQAdapter(queue, { readOnlyMode: !write })],
     serverAdapter,
     options: { uiConfig: { boardTitle: 'Chat recovery' } },
   });

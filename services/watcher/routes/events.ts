@@ -3,7 +3,8 @@ import express, { Router, type Request, type RequestHandler, type Response } fro
 import { LIFECYCLE_TYPES, lifecycleEventSchema, type LifecycleEvent } from '#shared/session/events.js';
 import { Problem } from '#shared/platform/problem.js';
 import type { ChatServer } from '#shared/settings/environment.js';
-import { refuseForeignPages } from '../access.ts';
+import { refuseForeignPages } from '../access/foreign.ts';
+import { limitDeliveries } from '../access/rates.ts';
 import { acceptDelivery, type DeliveryParts } from '../deliveries.ts';
 import { onlyMethods } from '../problems.ts';
 import { needsRedis } from '../redis-away.ts';
@@ -15,12 +16,12 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /**
  * `POST /v1/events`: lifecycle webhooks.
  *
- * Refusals come in a fixed order, each with its own status and code: method 405, content type and encoding 415, size 413,
+ * Refusals come in a fixed order, each with its own status and code: method 405, rate 429, content type and encoding 415, size 413,
  * headers 400, signature 401, signed time 401, JSON 400, type 422, schema 422, stamp 422, path 422, owner 409; then
  * Redis 503. Nothing is parsed or read before the signature holds.
  */
 export function eventRoutes(parts: DeliveryParts): Router {
-  const { chatServers, webhookToleranceMs } = parts.core.settings;
+  const { chatServers, webhookToleranceMs, webhookRateLimit } = parts.core.settings;
   const keys = signingKeys(chatServers);
   const router = Router();
   const identify =
@@ -44,6 +45,7 @@ export function eventRoutes(parts: DeliveryParts): Router {
     .route('/v1/events')
     .post(
       counted(parts),
+      limitDeliveries(webhookRateLimit),
       keys.length > 0 ? pass : refuseForeignPages,
       jsonOnly,
       express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false }),
@@ -67,6 +69,7 @@ function counted({ core }: DeliveryParts): RequestHandler {
 
 function outcomeOf(res: Response): string {
   if (res.statusCode === 202) return String(res.locals['outcome']);
+  if (res.statusCode === 429) return 'limited';
   return res.statusCode >= 500 ? 'unavailable' : 'refused';
 }
 

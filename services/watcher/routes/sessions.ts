@@ -7,6 +7,9 @@ import { settingsField } from '#shared/session/keys.js';
 import type { SessionQuery, SessionStore } from '#shared/session/store.js';
 import type { EffectiveSettings } from '#shared/settings/recovery.js';
 import { TRAIL_WORDS } from '#shared/trail/words.js';
+import { askerOf } from '../access/guard.ts';
+import { confines, maySee, type Principal } from '../access/principal.ts';
+import type { ChatTokens } from '../access/chat-tokens.ts';
 import { continueSession, type ContinueParts } from '../continue.ts';
 import { checked } from '../check.ts';
 import { onlyMethods } from '../problems.ts';
@@ -34,6 +37,7 @@ export const sessionQuerySchema = z.object({
 
 export interface SessionParts extends ContinueParts {
   transcripts: Transcripts;
+  tokens: ChatTokens;
 }
 
 type ListQuery = z.output<typeof sessionQuerySchema>;
@@ -46,8 +50,9 @@ export function sessionRoutes(parts: SessionParts): Router {
   router
     .route('/v1/sessions')
     .get(async (req, res) => {
-      const query = checked(sessionQuerySchema, req.query);
-      const page = await needsRedis(() => pageOf(store, query));
+      const who = askerOf(res);
+      const query = { ...checked(sessionQuerySchema, req.query), ...confines(who) };
+      const page = await needsRedis(() => pageOf(store, query, who));
       res.json({ sessions: await listed(parts.core, page.sessions), next: page.next ?? null });
     })
     .all(onlyMethods('GET'));
@@ -57,7 +62,8 @@ export function sessionRoutes(parts: SessionParts): Router {
     .get(async (req, res) => {
       const id = sessionId(req);
       const [record, trail] = await needsRedis(() => Promise.all([store.find(id), store.trail(id)]));
-      if (record === undefined) throw unknownSession(id);
+      const who = askerOf(res);
+      if (record === undefined || !maySee(who, record)) throw unknownSession(id);
       const server = settings.chatServers.find((candidate) => candidate.id === record.server);
       const effective = server === undefined ? undefined : await recovery.effective(server, record.project);
       const lines = trail.map((line) => ({
@@ -65,7 +71,9 @@ export function sessionRoutes(parts: SessionParts): Router {
         text: TRAIL_WORDS[line.kind],
         reasonText: reasonText(line.reason),
       }));
-      res.json({ ...viewOf(record, effective), trail: lines });
+      // Where files lie on the host is nothing for a chat's page.
+      const kept = who.role === 'chat' ? { path: null } : {};
+      res.json({ ...viewOf(record, effective), ...kept, trail: lines });
     })
     .all(onlyMethods('GET'));
 
@@ -74,8 +82,23 @@ export function sessionRoutes(parts: SessionParts): Router {
     .post(async (req, res) => {
       const id = sessionId(req);
       const record = await needsRedis(() => store.find(id));
-      if (record === undefined) throw unknownSession(id);
+      if (record === undefined || !maySee(askerOf(res), record)) throw unknownSession(id);
       res.json(await continueSession(parts, record, String(res.locals['cid'])));
+    })
+    .all(onlyMethods('POST'));
+
+  router
+    .route('/v1/sessions/:id/token')
+    .post(async (req, res) => {
+      const id = sessionId(req);
+      const record = await needsRedis(() => store.find(id));
+      if (record === undefined || !maySee(askerOf(res), record)) throw unknownSession(id);
+      const minted = parts.tokens.mint(record, Date.now());
+      if (minted === undefined) throw noServerToken();
+      res
+        .status(201)
+        .set('cache-control', 'no-store')
+        .json({ sessionId: id, ...minted });
     })
     .all(onlyMethods('POST'));
 
@@ -92,10 +115,11 @@ export function sessionRoutes(parts: SessionParts): Router {
   return router;
 }
 
-async function pageOf(store: Pick<SessionStore, 'find' | 'list'>, query: ListQuery) {
+async function pageOf(store: Pick<SessionStore, 'find' | 'list'>, query: ListQuery, who: Principal) {
   if (query.ids === undefined) return store.list(storeQuery(query));
   const found = await Promise.all(query.ids.map((id) => store.find(id)));
-  return { sessions: found.filter((record) => record !== undefined), next: undefined };
+  const sessions = found.filter((record) => record !== undefined).filter((record) => maySee(who, record));
+  return { sessions, next: undefined };
 }
 
 /** Sessions as a list shows them: with what may be done, but each project's settings are asked for once only. */
@@ -160,5 +184,13 @@ function unknownSession(id: string): Problem {
     code: 'session_unknown',
     field: 'id',
     detail: `Nothing is known of session ${id}.`,
+  });
+}
+
+function noServerToken(): Problem {
+  return new Problem({
+    status: 409,
+    code: 'no_server_token',
+    detail: 'Tokens for single chats are made with the chat server’s own: set CHAT_SERVER_TOKEN (accessToken).',
   });
 }

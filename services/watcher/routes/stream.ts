@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { sessionIdSchema } from '#shared/session/events.js';
 import type { LiveFilter } from '#shared/trail/live-events.js';
 import { isStreamId } from '#shared/trail/stream-id.js';
+import { askerOf } from '../access/guard.ts';
+import { confines } from '../access/principal.ts';
 import { checked } from '../check.ts';
 import type { LiveEvents } from '../live/live-events.ts';
 import type { Stats } from '../live/stats.ts';
@@ -32,7 +34,8 @@ export function streamRoutes({ live, stats }: { live: LiveEvents; stats: Stats }
       const header = req.get('last-event-id');
       const shown =
         header === undefined || header === '' ? undefined : checked(headerSchema, { 'Last-Event-ID': header });
-      await live.attach(res, filterOf(query), shown?.['Last-Event-ID'] ?? lastEventId);
+      const filter = { ...filterOf(query), ...confines(askerOf(res)) };
+      await live.attach(res, filter, shown?.['Last-Event-ID'] ?? lastEventId);
     })
     .all(onlyMethods('GET'));
 

@@ -300,7 +300,7 @@ describe('health and access', () => {
     for (const route of guarded) {
       const answer = await fetch(`${watcher.url}${route}`);
       expect({ route, ...(await problemOf(answer)) }).toMatchObject({ route, status: 401, code: 'unauthorized' });
-      expect(answer.headers.get('www-authenticate')).toContain('Basic');
+      expect(answer.headers.get('www-authenticate')).toContain('Bearer');
     }
     const wrong = await fetch(`${watcher.url}/v1/sessions`, { headers: { authorization: 'Bearer nope' } });
     expect(wrong.status).toBe(401);
