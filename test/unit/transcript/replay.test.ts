@@ -26,10 +26,23 @@ const keyOf = (lines: ChatLines): string => {
 };
 
 const quoted = { task: 'old', call: 'toolu_old' };
+const pasted = (): ChatLines => chat().human().reply().enqueue(payload(quoted)).dequeue().human(payload(quoted));
+const again = (): ChatLines => chat().turn().kill().nudge().reply().turn();
+const hung = (): ChatLines => chat().turn().kill();
+const bare = (): ChatLines => chat().turn().kill({}, { timestamp: undefined });
+const text = (): ChatLines => chat().turn().kill().enqueue('Any news?');
+const asked = (): ChatLines => chat().human().call('t1', 'Bash', { run_in_background: true });
+const done = (fields: object): string => payload({ status: 'completed', ...fields });
+const launched = (): ChatLines =>
+  asked()
+    .result('t1', { toolUseResult: { backgroundTaskId: 'b1' } })
+    .reply();
+const launchedInShell = (): ChatLines => asked().result('t1', { toolUseResult: { backgroundTaskId: 'b1' } });
+const notes = (lines: ChatLines): string[] =>
+  replayed(lines).evidence.map(({ note, offset }) => `${offset / 1_000} ${note}`);
 
 describe('a notice that somebody pasted', () => {
   test('is no notice, however their turn ends', () => {
-    const pasted = (): ChatLines => chat().human().reply().enqueue(payload(quoted)).dequeue().human(payload(quoted));
     expect(verdict(pasted().apiError())).toBe('not-hung: no-notification');
     expect(verdict(pasted().synthetic('x'))).toBe('not-hung: no-notification');
     expect(verdict(pasted().interruption())).toBe('not-hung: user-interrupted');
@@ -67,8 +80,6 @@ describe('a notice that somebody pasted', () => {
 });
 
 describe('a launch begins a task’s story anew', () => {
-  const again = (): ChatLines => chat().turn().kill().nudge().reply().turn();
-
   test('an earlier answer, a stop by the chat and an earlier report count no more', () => {
     expect(verdict(again().kill())).toBe('hung: killed-unanswered');
     expect(verdict(chat().turn().call('t8', 'TaskStop', { task_id: 'b1' }).result('t8').reply().turn().kill())).toBe(
@@ -106,8 +117,6 @@ describe('a launch begins a task’s story anew', () => {
 });
 
 describe('the newest notice', () => {
-  const hung = (): ChatLines => chat().turn().kill();
-
   test('a delivered copy is no newer one; one that was never queued is', () => {
     expect(keyOf(hung().delivered())).toBe(keyOf(hung()));
     expect(keyOf(hung().delivered({ status: 'stopped' }))).not.toBe(keyOf(hung()));
@@ -115,7 +124,6 @@ describe('the newest notice', () => {
   });
 
   test('without a stamp it is known by its place', () => {
-    const bare = (): ChatLines => chat().turn().kill({}, { timestamp: undefined });
     expect(keyOf(bare())).not.toBe(keyOf(bare().kill({}, { timestamp: undefined })));
   });
 
@@ -134,8 +142,6 @@ describe('the newest notice', () => {
 });
 
 describe('the queue', () => {
-  const text = (): ChatLines => chat().turn().kill().enqueue('Any news?');
-
   test('a dequeue takes a person’s text before a notice, and nothing where nothing is queued', () => {
     expect(verdict(text().dequeue())).toBe('hung: wake-lost');
     expect(replayed(chat().turn().dequeue().kill())).toMatchObject({ kind: 'pending', wakeKey: undefined });
@@ -267,7 +273,6 @@ describe('tasks that are reported in several ways', () => {
 
 describe('background work that is never heard of again', () => {
   const lost = ['background-without-terminal-record'];
-  const asked = (): ChatLines => chat().human().call('t1', 'Bash', { run_in_background: true });
 
   test('is known by the call with its result, or by the launch record', () => {
     expect(seen(asked().reply())).toEqual([]);
@@ -286,11 +291,6 @@ describe('background work that is never heard of again', () => {
   });
 
   test('ends by its task, by its call, by the task that its result’s words name', () => {
-    const done = (fields: object): string => payload({ status: 'completed', ...fields });
-    const launched = (): ChatLines =>
-      asked()
-        .result('t1', { toolUseResult: { backgroundTaskId: 'b1' } })
-        .reply();
     expect(seen(launched().delivered({ task: 'b1', call: '', status: 'completed' }))).toEqual(['completed-unanswered']);
     expect(seen(launched().delivered({ task: 'zz', call: 't1', status: 'completed' }))).toEqual([
       'completed-unanswered',
@@ -313,18 +313,15 @@ describe('background work that is never heard of again', () => {
   });
 
   test('ends by the chat’s own stop, and no longer counts once the chat has gone on', () => {
-    const launched = (): ChatLines => asked().result('t1', { toolUseResult: { backgroundTaskId: 'b1' } });
-    expect(seen(launched().call('t8', 'TaskStop', { task_id: 'b1' }).result('t8').reply())).toEqual([]);
-    expect(seen(launched().reply().human().apiError())).toEqual(lost);
-    expect(seen(launched().reply().human().reply())).toEqual([]);
+    expect(seen(launchedInShell().call('t8', 'TaskStop', { task_id: 'b1' }).result('t8').reply())).toEqual([]);
+    expect(seen(launchedInShell().reply().human().apiError())).toEqual(lost);
+    expect(seen(launchedInShell().reply().human().reply())).toEqual([]);
     const start = JSON.stringify({ task_id: 'b5', tool_use_id: 't5' });
     expect(seen(chat().human().enqueue(start).reply())).toEqual(lost);
     expect(seen(chat().human().enqueue(start).reply().kill({ task: 'b5', call: '' }))).toEqual([]);
   });
 
   test('the evidence cites the call, or the record where the call is not there', () => {
-    const notes = (lines: ChatLines): string[] =>
-      replayed(lines).evidence.map(({ note, offset }) => `${offset / 1_000} ${note}`);
     expect(notes(chat().turn().kill())).toContain('1 launch of task b1');
     expect(
       notes(
