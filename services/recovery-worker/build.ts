@@ -6,12 +6,13 @@ import { tellOfRedis } from '#shared/platform/redis-check.js';
 import { createTicker } from '#shared/platform/ticker.js';
 import { createPulse } from '#shared/queue/pulse.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
-import { createDriver } from '#shared/session-api/create-driver.js';
-import type { SessionDriver } from '#shared/session-api/driver.js';
+import { createDrivers } from '#shared/session-api/drivers.js';
+import { createPaddockLinks } from '#shared/session-api/paddock/links.js';
+import { createTranscriptSources } from '#shared/session-api/transcript/sources.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { ProcessSettings } from '#shared/settings/environment.js';
 import { locate } from '#shared/transcript/locate.js';
-import { localFiles } from '#shared/transcript/source.js';
+
 import { nudgeWriter } from './nudge-text.ts';
 import type { WorkerParts } from './parts.ts';
 import { startSelfCheck, type SelfCheckTuning } from './self-check.ts';
@@ -35,6 +36,8 @@ export interface WorkerService {
 export interface BuildOptions {
   /** The worker cannot hear its queue any more, and replacing it did not help: end the process. */
   onHopeless?: () => void;
+  /** Variables of which commands get a few; the process's own. */
+  env?: Readonly<Record<string, string | undefined>>;
   /** What a test may have other than a process has. */
   tuning?: SelfCheckTuning;
 }
@@ -49,7 +52,9 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
   const connection = client('queue');
   tellOfRedis(redis, logger);
   const ticker = createTicker();
-  const drivers = makeDrivers(settings);
+  const paddock = createPaddockLinks(logger);
+  const drivers = createDrivers(settings, { env: options.env ?? process.env, log: logger, paddock });
+  const transcripts = createTranscriptSources(settings);
   const queue = createRecoveryQueue({
     connection,
     answers: () => connection,
@@ -65,9 +70,10 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
       markTtlMs: settings.webhookToleranceMs * 2,
     }),
     queue,
-    transcripts: localFiles,
-    locate: (server, sessionId) => locate(sessionId, rootsOf(settings, server)),
-    driver: (server) => drivers.get(server),
+    transcripts: (work) => transcripts.of(work),
+    locate: async (server, sessionId) =>
+      transcripts.isLocal(server) ? locate(sessionId, rootsOf(settings, server)) : undefined,
+    driver: (server, project) => drivers.of(server, project),
     settings,
     lastGapAgoMs: () => ticker.lastGapAgoMs(),
     uptimeMs: () => performance.now() - startedAt,
@@ -109,15 +115,13 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
       await worker.close(settings.shutdownDeadlineMs);
       ticker.stop();
       await queue.close();
-      await Promise.all([...drivers.values()].map((driver) => driver.close()));
+      await Promise.all([drivers.close(), transcripts.close()]);
       await Promise.all([closeRedis(redis), closeRedis(connection)]);
     },
   };
 }
 
-function makeDrivers(settings: ProcessSettings): Map<string, SessionDriver> {
-  return new Map(settings.chatServers.map((server) => [server.id, createDriver(server, settings.sessionApiTimeoutMs)]));
-}
+
 
 function rootsOf(settings: ProcessSettings, server: string) {
   return settings.chatServers.find(({ id }) => id === server)?.transcriptRoots ?? [];

@@ -8,7 +8,7 @@ import { judge } from '#shared/transcript/signature.js';
 import { decideStatus } from './decide.ts';
 import { nudge, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { isUnchanged, knowledgeOf, readTranscript } from './reading.ts';
+import { isUnchanged, knowledgeOf, placeOf, readTranscript } from './reading.ts';
 
 /** What a press on Continue came to; the watcher makes an HTTP answer of it. */
 export type ContinueResult =
@@ -35,11 +35,11 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
   const noticeId = await standingNotice(parts, record, outcome.finding);
   if (typeof noticeId !== 'string') return noticeId;
 
-  const driver = parts.driver(record.server);
+  const driver = parts.driver(record.server, record.project);
   if (driver === undefined || !driver.canSend) {
     return { result: 'unavailable', part: 'session-api', detail: 'this chat server’s driver can only show' };
   }
-  const refusal = await askSessionApi(driver, record, run);
+  const refusal = await askSessionApi(driver, record, job, run);
   if (refusal !== undefined) return refusal;
   const result = await nudge(parts, driver, run, {
     claim: {
@@ -52,6 +52,7 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
       humanSinceNudge: false,
     },
     tasks: outcome.finding.tasks,
+    place: placeOf(record, job.path),
     isCurrent: () => isUnchanged(parts, work, outcome.file),
     failures: 0,
   });
@@ -97,10 +98,11 @@ async function standingNotice(
 async function askSessionApi(
   driver: SessionDriver,
   record: SessionRecord,
+  job: JobData<'continue'>,
   run: Run,
 ): Promise<ContinueResult | undefined> {
   try {
-    const status = await driver.state(record.sessionId, run.signal);
+    const status = await driver.state(record.sessionId, run.signal, placeOf(record, job.path));
     const decision = decideStatus(status, 0);
     if (decision.do === 'act') return undefined;
     return { result: decision.do === 'end' ? 'gone' : 'busy', reason: decision.reason };

@@ -84,7 +84,7 @@ export function decideStatus(status: SessionStatus | undefined, nowMs: number): 
 }
 
 function busyReason(status: SessionStatus): DecisionReason | undefined {
-  if (status.state === 'running') return 'turn-running';
+  if (status.state === 'running') return status.busyCode === 'process_alive' ? 'process-alive' : 'turn-running';
   if (status.state === 'waiting') return 'waiting';
   return status.queuedFollowUp ? 'queued-follow-up' : undefined;
 }

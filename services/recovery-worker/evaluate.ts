@@ -11,7 +11,7 @@ import { carryOut, later, type Case } from './hold.ts';
 import { again, done, type Next } from './next.ts';
 import { nudge, unreachable, type NudgeResult } from './nudge.ts';
 import type { Run, WorkerParts } from './parts.ts';
-import { isUnchanged, knowledgeOf, mustReadAgain, readTranscript } from './reading.ts';
+import { isUnchanged, knowledgeOf, mustReadAgain, placeOf, readTranscript } from './reading.ts';
 import { settled, unread } from './settled.ts';
 
 type Job = JobData<'evaluate'>;
@@ -34,12 +34,12 @@ export async function evaluate(parts: WorkerParts, job: Job, run: Run): Promise<
   if (job.why === 'confirm') return confirm(parts, job, context, first);
   const moot = voidReason(context, job.generation, parts.settings.watchMaxAgeMs);
   if (moot !== undefined || context.record === undefined) return done(moot ?? 'session-unknown');
-  if (first.kind !== 'read') return unread(parts, context.record, first);
+  if (first.kind !== 'read') return unread(parts, context.record, first, job);
 
   const { record } = context;
   const knowledge = knowledgeOf(record);
   const outcome = mustReadAgain(first.finding, knowledge) ? await readTranscript(parts, job, knowledge) : first;
-  if (outcome.kind !== 'read') return unread(parts, record, outcome);
+  if (outcome.kind !== 'read') return unread(parts, record, outcome, job);
   if (outcome.finding.kind === 'settled') return settled(parts, record, outcome.finding);
   return pending(parts, { job, run, finding: outcome.finding, file: outcome.file, context, record });
 }
@@ -135,7 +135,7 @@ async function hung(parts: WorkerParts, chat: Case): Promise<Next> {
   });
   if (decision.do !== 'act') return carryOut(parts, chat, decision);
 
-  const driver = parts.driver(record.server);
+  const driver = parts.driver(record.server, record.project);
   if (driver === undefined || !driver.canSend)
     return carryOut(parts, chat, { do: 'end', reason: 'surface-only-driver' });
   if (!isOwnCallUnderWay(record, driver)) {
@@ -158,7 +158,7 @@ function isOwnCallUnderWay({ attempt, generation }: SessionRecord, driver: Sessi
 async function askSessionApi(parts: WorkerParts, driver: SessionDriver, chat: Case): Promise<Next | undefined> {
   let status: SessionStatus | undefined;
   try {
-    status = await driver.state(chat.job.sessionId, chat.run.signal);
+    status = await driver.state(chat.job.sessionId, chat.run.signal, placeOf(chat.record, chat.job.path));
   } catch (error) {
     if (!(error instanceof SessionApiFailure)) throw error;
     parts.metrics.sessionApiFailures.inc({ class: error.class });
@@ -201,6 +201,7 @@ async function act(parts: WorkerParts, driver: SessionDriver, chat: Case): Promi
       humanSinceNudge: isHumanSinceNudge(finding, record),
     },
     tasks: finding.tasks,
+    place: placeOf(record, job.path),
     isCurrent: () => isUnchanged(parts, job, chat.file),
     failures: job.failures,
   });

@@ -1,5 +1,5 @@
 import { backoffMs } from '#shared/session-api/backoff.js';
-import { SessionApiFailure, type SessionDriver } from '#shared/session-api/driver.js';
+import { SessionApiFailure, type SessionDriver, type SessionPlace } from '#shared/session-api/driver.js';
 import type { AttemptRef, ClaimResult, NudgeClaim } from '#shared/session/store.js';
 import type { DecisionReason } from '#shared/trail/reasons.js';
 import type { TaskNotice } from '#shared/transcript/finding.js';
@@ -27,6 +27,8 @@ export type NudgeResult =
 export interface NudgeRequest {
   claim: Omit<NudgeClaim, 'owner' | 'leaseMs' | 'limits'>;
   tasks: TaskNotice[];
+  /** Where the session is, for drivers that cannot ask its chat server. */
+  place: SessionPlace;
   /** Whether the transcript is still what the decision was made from. */
   isCurrent: () => Promise<boolean>;
   /** Tries that failed in a row before this one: the back-off's exponent. */
@@ -120,7 +122,13 @@ async function call(
   });
   let turnId: string | undefined;
   try {
-    const message = { sessionId: ref.sessionId, text, label, idempotencyKey: ref.attemptId };
+    const message = {
+      sessionId: ref.sessionId,
+      text,
+      label,
+      idempotencyKey: ref.attemptId,
+      place: request.place,
+    };
     ({ turnId } = await driver.send(message, run.signal));
   } catch (error) {
     return failed(parts, driver, { ref, request, claim }, asFailure(error));
@@ -178,6 +186,7 @@ async function refused(
 
 function busyReason(code: string): DecisionReason {
   if (code === 'queued_follow_up') return 'queued-follow-up';
+  if (code === 'process_alive') return 'process-alive';
   return code === 'waiting' ? 'waiting' : 'turn-running';
 }
 

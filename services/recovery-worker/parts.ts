@@ -10,11 +10,12 @@ import type { TranscriptSource } from '#shared/transcript/finding.js';
 export interface WorkerParts {
   store: SessionStore;
   queue: RecoveryQueue;
-  transcripts: TranscriptSource;
+  /** Where a session's transcript is read. */
+  transcripts: (work: { server: string; sessionId: string }) => TranscriptSource;
   /** Looks a session's file up again under its server's roots; `undefined`: nowhere. */
   locate: (server: string, sessionId: string) => Promise<string | undefined>;
-  /** The driver of a chat server; `undefined` where the settings know no such server. */
-  driver: (server: string) => SessionDriver | undefined;
+  /** The driver of a chat server's project; `undefined` where the settings know no such server. */
+  driver: (server: string, project: string) => SessionDriver | undefined;
   settings: ProcessSettings;
   /** How long ago this process or its host was found to have slept (ms); `undefined`: never. */
   lastGapAgoMs: () => number | undefined;

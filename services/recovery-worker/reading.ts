@@ -1,6 +1,7 @@
 import { readFinding } from '#shared/transcript/tail.js';
 import type { FileMark, Finding, ReadOutcome } from '#shared/transcript/finding.js';
 import type { SessionRecord } from '#shared/session/record.js';
+import type { SessionPlace } from '#shared/session-api/driver.js';
 import type { WorkerParts } from './parts.ts';
 
 /** What a job reads. */
@@ -25,8 +26,9 @@ export async function readTranscript(
   work: ReadWork,
   knowledge: ReadKnowledge = NOTHING_KNOWN,
 ): Promise<ReadOutcome> {
+  const source = parts.transcripts(work);
   const read = (path: string) =>
-    readFinding(parts.transcripts, path, {
+    readFinding(source, path, {
       sessionId: work.sessionId,
       senderLabels: [parts.settings.nudgeLabel],
       scanLimitBytes: parts.settings.scanLimitBytes,
@@ -45,15 +47,15 @@ async function movedTo(parts: WorkerParts, { server, sessionId, path }: ReadWork
 
 /** Whether the transcript still is what `mark` says: nobody has written since it was read. */
 export async function isUnchanged(parts: WorkerParts, work: ReadWork, mark: FileMark): Promise<boolean> {
-  const now = await markOf(parts, work.path);
+  const now = await markOf(parts, work, work.path);
   if (now !== undefined) return isSame(now, mark);
   const moved = await movedTo(parts, work);
-  const there = moved === undefined ? undefined : await markOf(parts, moved);
+  const there = moved === undefined ? undefined : await markOf(parts, work, moved);
   return there !== undefined && isSame(there, mark);
 }
 
-async function markOf(parts: WorkerParts, path: string): Promise<FileMark | undefined> {
-  const view = await parts.transcripts.open(path);
+async function markOf(parts: WorkerParts, work: ReadWork, path: string): Promise<FileMark | undefined> {
+  const view = await parts.transcripts(work).open(path);
   if (!('mark' in view)) return undefined;
   await view.close();
   return view.mark;
@@ -61,6 +63,11 @@ async function markOf(parts: WorkerParts, path: string): Promise<FileMark | unde
 
 function isSame(a: FileMark, b: FileMark): boolean {
   return a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs;
+}
+
+/** Where a session is, as its record and the job know it. */
+export function placeOf({ project, path }: SessionRecord, jobPath: string): SessionPlace {
+  return { project, transcriptPath: path ?? jobPath };
 }
 
 /** What a record knows that changes how its transcript reads. */

@@ -1,7 +1,8 @@
+import { backoffMs } from '#shared/session-api/backoff.js';
 import { clearedNotice } from '#shared/session/cleared.js';
 import type { SessionRecord } from '#shared/session/record.js';
 import type { Finding, ReadOutcome } from '#shared/transcript/finding.js';
-import { done, type Next } from './next.ts';
+import { again, done, type Next } from './next.ts';
 import type { WorkerParts } from './parts.ts';
 
 type Settled = Extract<Finding, { kind: 'settled' }>;
@@ -41,11 +42,15 @@ function observeReply(parts: WorkerParts, { attempt, updatedMs }: SessionRecord)
     parts.metrics.nudgeToReplySeconds.observe(Math.max(0, updatedMs - attempt.sentMs) / 1000);
 }
 
-/** No verdict could be reached: shown or noted, never a nudge. The backstop looks again. */
+/**
+ * No verdict could be reached: shown or noted, never a nudge. The backstop looks again; where the transcript comes over the
+ * network, the same job does, since what failed there is most likely the moment's.
+ */
 export async function unread(
   parts: WorkerParts,
   record: SessionRecord,
   outcome: Exclude<ReadOutcome, { kind: 'read' }>,
+  { failures }: { failures: number },
 ): Promise<Next> {
   const { sessionId, generation } = record;
   if (outcome.kind === 'missing') {
@@ -60,5 +65,7 @@ export async function unread(
   const reason = outcome.kind === 'undetermined' ? 'transcript-undetermined' : 'transcript-unreadable';
   const detail = outcome.kind === 'undetermined' ? { bytesRead: outcome.bytesRead } : { code: outcome.code };
   await parts.store.note(sessionId, { kind: 'deferred', reason, detail }, `${reason}:g${generation}`);
-  return done(reason);
+  if (outcome.kind === 'undetermined' || parts.settings.transcriptSource === 'file') return done(reason);
+  const waitMs = backoffMs(failures + 1, parts.random());
+  return again(reason, (await parts.store.now()) + waitMs, { failures: failures + 1 });
 }

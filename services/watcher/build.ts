@@ -9,8 +9,9 @@ import { createPulse } from '#shared/queue/pulse.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
-import { createDriver } from '#shared/session-api/create-driver.js';
 import type { SessionDriver } from '#shared/session-api/driver.js';
+import { createDrivers } from '#shared/session-api/drivers.js';
+import { createPaddockLinks } from '#shared/session-api/paddock/links.js';
 import type { ProcessSettings } from '#shared/settings/environment.js';
 import type { SettingsService } from '#shared/settings/service.js';
 import { createApp } from './app.ts';
@@ -79,10 +80,8 @@ export function buildWatcher(options: BuildOptions): Watcher {
   });
   const transcripts = new Transcripts(core, files);
   redis.onReady(() => transcripts.retryNow());
-  const drivers = settings.chatServers.map((server) => ({
-    serverId: server.id,
-    driver: createDriver(server, settings.sessionApiTimeoutMs),
-  }));
+  const paddock = createPaddockLinks(logger);
+  const drivers = createDrivers(settings, { env: process.env, log: logger, paddock });
   const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
   let stopping = false;
   let background: Background | undefined;
@@ -103,7 +102,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       pingRedis: () => redis.store.now(),
       queue: () => queueHealth.look(),
       warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
-      sessionApis: drivers.map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
+      sessionApis: drivers.remote().map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
       stopping: () => stopping,
       watching: () => transcripts.counts(),
     },
@@ -116,7 +115,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     live: live.events,
     connected: redis.connected,
     start() {
-      if (background === undefined) void probeAll(drivers, logger);
+      if (background === undefined) void probeAll(drivers.remote(), logger);
       background ??= startBackground(
         { core, transcripts, published },
         {
@@ -136,7 +135,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       await live.close();
       await background?.stop();
       await transcripts.close();
-      await Promise.all(drivers.map(({ driver }) => driver.close()));
+      await drivers.close();
       await redis.close();
     },
   };

@@ -10,7 +10,7 @@ export interface SessionDriver {
   /** False: this driver can only show (driver `none`). */
   readonly canSend: boolean;
   /** State of the session as the chat server sees it. `undefined`: the chat server does not know it (404/410). */
-  state(sessionId: string, signal?: AbortSignal): Promise<SessionStatus | undefined>;
+  state(sessionId: string, signal?: AbortSignal, place?: SessionPlace): Promise<SessionStatus | undefined>;
   /** Sends the nudge, only if the session is idle. */
   send(message: NudgeMessage, signal?: AbortSignal): Promise<{ turnId: string | undefined }>;
   /** Cheap reachability check, for start and `/readyz`. */
@@ -18,8 +18,18 @@ export interface SessionDriver {
   close(): Promise<void>;
 }
 
+/** What our own record knows of a session, for drivers that cannot ask its chat server. */
+export interface SessionPlace {
+  /** Slug; `''` is the root workspace. */
+  project: string;
+  /** As this process opens it. */
+  transcriptPath: string | undefined;
+}
+
 export interface SessionStatus {
   state: 'idle' | 'running' | 'waiting' | 'closed';
+  /** Why it counts as running, where that is not a turn: `process_alive`. */
+  busyCode?: string;
   queuedFollowUp: boolean;
   project: string | undefined;
   transcriptPath: string | undefined;
@@ -30,6 +40,7 @@ export interface NudgeMessage {
   text: string;
   label: string;
   idempotencyKey: string;
+  place?: SessionPlace;
 }
 
 /**
@@ -42,7 +53,7 @@ export type FailureClass = 'rate-limited' | 'transient' | 'network' | 'busy' | '
 /** A call of the session API that did not succeed. */
 export class SessionApiFailure extends Error {
   readonly class: FailureClass;
-  /** Stable code: `turn_running`, `queued_follow_up`, `waiting`, `timeout`, `ECONNREFUSED`, `http_503`, … */
+  /** Stable code: `turn_running`, `queued_follow_up`, `waiting`, `process_alive`, `timeout`, `ECONNREFUSED`, `http_503`, … */
   readonly code: string;
   /** False where the request certainly did not reach the server; true where it may have. */
   readonly mayHaveArrived: boolean;

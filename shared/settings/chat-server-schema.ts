@@ -1,9 +1,6 @@
-import { choice, isHttpUrl, reader, text, type Kind } from './kinds.ts';
+import { reader, text, type Kind } from './kinds.ts';
 import { isMap } from './precedence.ts';
 import { optionalSetting } from './setting.ts';
-
-export const SESSION_API_DRIVERS = ['http', 'none'] as const;
-export type SessionApiDriver = (typeof SESSION_API_DRIVERS)[number];
 
 /** A folder of transcripts: `theirs` as the sender writes it, `ours` as this process opens it. */
 export interface TranscriptRoot {
@@ -17,7 +14,6 @@ const roots = list(
   'must be a list of folders, each `path` or `theirs=ours` ({ theirs, ours } in YAML)',
   readRoot,
 );
-const httpUrl = text('URL', isHttpUrl, 'must be an http:// or https:// URL');
 
 /** One entry of `chatServers:`; the variables describe the only chat server, called `default`. */
 export const chatServerShape = {
@@ -52,29 +48,6 @@ export const chatServerShape = {
     theme: 'chat-server',
     doc: 'Claude Code’s home, for deliveries that name only a `cwd`.',
     defaultDoc: '`~/.claude`',
-  }),
-};
-
-/** The `sessionApi:` part of an entry. */
-export const sessionApiShape = {
-  driver: optionalSetting(choice(...SESSION_API_DRIVERS), {
-    variable: 'SESSION_API_DRIVER',
-    theme: 'chat-server',
-    doc: 'How its sessions are reached: `http`, or `none` to show hangs and never nudge.',
-    defaultDoc: '`http` where there is an address, else `none`',
-  }),
-  url: optionalSetting(httpUrl, {
-    variable: 'SESSION_API_URL',
-    theme: 'chat-server',
-    doc: 'Base address of its session API.',
-    defaultDoc: 'none',
-  }),
-  token: optionalSetting(text(), {
-    variable: 'SESSION_API_TOKEN',
-    theme: 'chat-server',
-    doc: 'Bearer token for its session API.',
-    defaultDoc: 'none',
-    secret: true,
   }),
 };
 

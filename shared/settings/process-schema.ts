@@ -176,6 +176,12 @@ export const processShape = {
     theme: 'transcripts',
     doc: 'A watch ends this long after it was armed.',
   }),
+  transcriptSource: setting(choice('file', 'http'), 'file', {
+    variable: 'TRANSCRIPT_SOURCE',
+    theme: 'transcripts',
+    doc: 'Where workers read transcripts: `file`, or `http` through the session API of chat servers with the driver http, for workers on other machines.',
+    stopsStart: true,
+  }),
   scanLimitBytes: setting(size, 64 * 1_024 ** 2, {
     variable: 'TRANSCRIPT_SCAN_LIMIT',
     theme: 'transcripts',

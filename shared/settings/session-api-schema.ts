@@ -1,4 +1,4 @@
-import { choice, durationMs, reader, text, type Kind } from './kinds.ts';
+import { choice, durationMs, isHttpUrl, reader, text, type Kind } from './kinds.ts';
 import { optionalSetting } from './setting.ts';
 
 /** Ways of reaching a chat server's sessions; `docs/hosts/` says which one fits which host. */
@@ -107,8 +107,4 @@ function fromJson(line: string): unknown[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }

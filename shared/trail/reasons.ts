@@ -40,6 +40,7 @@ export const DECISION_REASONS = {
   'turn-running': 'The session API says that a turn is running.',
   'queued-follow-up': 'The session API says that a follow-up is queued.',
   waiting: 'The session API says that the chat waits for a permission or an answer.',
+  'process-alive': 'A live process holds the session: resuming it from outside would write false notices.',
   'attempt-under-way': 'Another attempt for this session is under way.',
   'already-nudged': 'This hang was already nudged; it is not repeated by itself.',
   'transcript-changed': 'The transcript changed between the decision and the call: it is judged anew.',

@@ -57,7 +57,9 @@ describe('the only chat server', () => {
     expect(only({ SESSION_API_URL: 'http://x' })?.sessionApi.driver).toBe('http');
     expect(only({ SESSION_API_URL: 'http://x', SESSION_API_DRIVER: 'none' })?.sessionApi.driver).toBe('none');
     expect(() => only({ SESSION_API_DRIVER: 'http' })).toThrow(/SESSION_API_URL is needed by the driver http/);
-    expect(() => only({ SESSION_API_DRIVER: 'htpp' })).toThrow(/SESSION_API_DRIVER must be one of http, none/);
+    expect(() => only({ SESSION_API_DRIVER: 'htpp' })).toThrow(
+      /SESSION_API_DRIVER must be one of http, exec, paddock, herdctl, none/,
+    );
     expect(() => only({ TRANSCRIPT_ROOTS: '/a=' })).toThrow(/TRANSCRIPT_ROOTS must be a list of folders/);
   });
 
@@ -124,7 +126,7 @@ describe('several chat servers', () => {
       expect.stringMatching(/^chatServers\[0\]\.id must be/),
       expect.stringMatching(/^chatServers\[1\]\.webhookSecrets must be/),
       'chatServers[1].sessionApi.url is needed by the driver http',
-      expect.stringMatching(/^chatServers\[2\]\.sessionApi\.driver must be one of http, none/),
+      expect.stringMatching(/^chatServers\[2\]\.sessionApi\.driver must be one of http, exec, paddock, herdctl, none/),
       expect.stringMatching(/^chatServers\[3\]\.transcriptRoots must be/),
       'chatServers[4] must be a map',
       expect.stringMatching(/^chatServers\[5\]\.id must be/),
@@ -166,6 +168,68 @@ describe('several chat servers', () => {
     expect(listed([{ id: 'a', webhookSecret: 'x', sessionApi: { uri: 'y' } }]).warnings).toEqual([
       'chatServers[0] has unknown keys that are ignored: webhookSecret',
       'chatServers[0].sessionApi has unknown keys that are ignored: uri',
+    ]);
+  });
+});
+
+describe('how sessions are reached', () => {
+  const api = (sessionApi: unknown) => listed([{ id: 'a', sessionApi }]).settings.chatServers[0]?.sessionApi;
+  const faults = (sessionApi: unknown) => refused([{ id: 'a', sessionApi }]);
+  const send = ['claude', '-p', '--resume', '{sessionId}', '{nudge}'];
+
+  it('by a command, in the environment as a JSON list', () => {
+    const env = {
+      SESSION_API_DRIVER: 'exec',
+      SESSION_API_SEND: JSON.stringify(send),
+      SESSION_API_PASS_ENV: 'A_KEY, B',
+    };
+    expect(only(env)?.sessionApi).toMatchObject({ driver: 'exec', send, passEnv: ['A_KEY', 'B'] });
+    const faulty = (SESSION_API_SEND: string) => () => only({ SESSION_API_DRIVER: 'exec', SESSION_API_SEND });
+    for (const wrong of ['claude -p {nudge}', '[]', '[""]', '{"a":1}', '["a",{}]']) {
+      expect(faulty(wrong)).toThrow(/SESSION_API_SEND must be a list of arguments/);
+    }
+    expect(faulty('["claude","{session}"]')).toThrow(
+      /SESSION_API_SEND has placeholders that mean nothing: \{session\}/,
+    );
+  });
+
+  it('with what each driver cannot do without', () => {
+    expect(faults({ driver: 'exec' })).toEqual(['chatServers[0].sessionApi.send is needed by the driver exec']);
+    expect(faults({ driver: 'exec', send, into: 'live' })).toEqual([
+      'chatServers[0].sessionApi.status is needed by the driver exec with into: live',
+    ]);
+    expect(faults({ driver: 'paddock' })).toEqual(['chatServers[0].sessionApi.url is needed by the driver paddock']);
+    expect(faults({ driver: 'herdctl' })).toEqual(['chatServers[0].sessionApi.url is needed by the driver herdctl']);
+    expect(faults({ driver: 'exec', send, passEnv: ['not a name'] })).toEqual([
+      expect.stringMatching(/passEnv must be a list of variables’ names/),
+    ]);
+  });
+
+  it('by project, field by field over the chat server’s own', () => {
+    const sessionApi = api({
+      url: 'http://x/',
+      token: 't',
+      projects: { '': { driver: 'none' }, blue: { driver: 'exec', send }, green: { url: 'http://y', token: 'u' } },
+    });
+    expect(sessionApi).toMatchObject({ driver: 'http', url: 'http://x', token: 't' });
+    expect(sessionApi?.projects?.['']).toMatchObject({ driver: 'none' });
+    expect(sessionApi?.projects?.['blue']).toMatchObject({ driver: 'exec', send, token: 't' });
+    expect(sessionApi?.projects?.['green']).toMatchObject({ driver: 'http', url: 'http://y', token: 'u' });
+  });
+
+  it('and says which project’s is wrong', () => {
+    expect(faults({ url: 'http://x', projects: { '../up': { driver: 'none' }, b: { driver: 'exec' }, c: 7 } })).toEqual(
+      [
+        'chatServers[0].sessionApi.projects.../up is no project slug',
+        'chatServers[0].sessionApi.projects.b.send is needed by the driver exec',
+        expect.stringMatching(/^chatServers\[0\]\.sessionApi\.projects\.c must be a map/),
+      ],
+    );
+    expect(faults({ url: 'http://x', projects: [] })).toEqual([
+      'chatServers[0].sessionApi.projects must be a map from project slugs to settings',
+    ]);
+    expect(listed([{ id: 'a', sessionApi: { projects: { b: { drivr: 'none' } } } }]).warnings).toEqual([
+      'chatServers[0].sessionApi.projects.b has unknown keys that are ignored: drivr',
     ]);
   });
 });

@@ -48,6 +48,7 @@ describe('process settings', () => {
       wakeGraceMs: 30_000,
       sessionTtlMs: 604_800_000,
       watchMaxAgeMs: 86_400_000,
+      transcriptSource: 'file',
       scanLimitBytes: 67_108_864,
       configFile: undefined,
       dataDir: './data',
