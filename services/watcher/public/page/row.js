@@ -53,8 +53,9 @@ export function fillRow(row, session, { nowMs, chosen, outcome, servers }) {
   const since = sinceMs(session);
   setText(time, age(nowMs - since));
   time.title = fullTime(since);
-  const { allowed } = session.actions.continue;
-  button.hidden = !allowed && outcome?.busy !== true;
+  // Where a nudge is on its way a click too many is one by mistake; the chat itself, opened, still offers it.
+  const offered = session.actions.continue.allowed && state.group === 'attention';
+  button.hidden = !offered && outcome?.busy !== true;
   button.disabled = outcome?.busy === true;
   button.setAttribute('aria-label', `Continue chat ${shortId(session.sessionId)} of ${projectName(session.project)}`);
 }

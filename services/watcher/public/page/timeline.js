@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { age, clockTime, fullTime, isoTime, span } from './words.js';
+import { age, dayTime, fullTime, isoTime, span } from './words.js';
 
 /** @typedef {import('../../page-types.ts').TrailLine} TrailLine */
 
@@ -33,7 +33,7 @@ export function timeline(trail, nowMs) {
       el(
         'time',
         { datetime: isoTime(line.atMs), title: `${fullTime(line.atMs)}, ${age(nowMs - line.atMs)} ago` },
-        clockTime(line.atMs),
+        dayTime(line.atMs, nowMs),
       ),
       el('p', { class: 't-what' }, line.text),
     );
@@ -51,6 +51,7 @@ const pair = ([name, value]) => [el('dt', {}, name), el('dd', { title: value }, 
 /** Names of what a line may carry. */
 /** @type {Record<string, string>} */
 const NAMES = {
+  verdict: 'Verdict',
   attempt: 'Attempt',
   notice: 'Notice',
   turn: 'Turn',

@@ -33,11 +33,26 @@ export function span(ms) {
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${rest}`;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+/** A log's clock: no "PM" that wraps, and it sorts by eye. */
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** @param {number} ms */
 export const clockTime = (ms) => clock.format(ms);
+/**
+ * With the day, where it is not today's.
+ *
+ * @param {number} ms
+ * @param {number} nowMs
+ */
+export const dayTime = (ms, nowMs) =>
+  day.format(ms) === day.format(nowMs) ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
 /** @param {number} ms */
 export const fullTime = (ms) => whole.format(ms);
 /** @param {number} ms */
