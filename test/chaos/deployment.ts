@@ -37,7 +37,7 @@ export interface Deployment {
 
 export interface DeploymentOptions {
   folder: string;
-  /** Sources of the services. */
+  /** Folder of the compiled services. */
   root: string;
   secret: string;
   sessionApiPort: number;
@@ -62,7 +62,7 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
       name,
       root: options.root,
       log: join(folder, `${name}.log`),
-      file: worker === undefined ? 'services/watcher/main.ts' : 'services/recovery-worker/main.ts',
+      file: worker === undefined ? 'dist/services/watcher/main.js' : 'dist/services/recovery-worker/main.js',
       env: {
         ...environment(options),
         REDIS_URL: `redis://127.0.0.1:${redisWires[name].port}`,

@@ -24,11 +24,14 @@ import type { StoryEntry } from './transcript-story.ts';
  *   or a close after which a nudge left.
  *
  * The one race that is nobody's fault: between the last look of a worker and its call a person acts. The call is then
- * decided by `onlyIfIdle`: a turn that began is refused, a nudge that came before it was right. Where the person's act came
- * no more than DECISION_MS before the call left, it counts as such a race, is shown as `raced`, and is not called wrong. A
- * worker that needs longer than that from its look to its call must look again.
+ * decided by `onlyIfIdle`: a turn that began is refused, a nudge that came before it was right. It counts as such a race, is
+ * shown as `raced` and not called wrong, where the act came no more than LOOK_MS before the call left for what stands in the
+ * transcript (a worker looks at the file once more right before it calls), and no more than TOLD_MS for what only a webhook
+ * told (a permission of Redis counts for a second). A nudge that raced a person's turn belongs to the hang that this turn
+ * answered, and comes before the person for the cap.
  */
-export const DECISION_MS = 1_500;
+export const LOOK_MS = 500;
+export const TOLD_MS = 1_500;
 
 export interface Hang {
   tasks: Set<string>;
@@ -100,6 +103,18 @@ function startedNudges(events: readonly Recorded[]): Nudge[] {
   return nudges.toSorted((a, b) => a.leftBytes - b.leftBytes || a.leftMs - b.leftMs);
 }
 
+/** What a call may have crossed on its way, and the hang that it was meant for where that is over. */
+interface Crossed {
+  sinceMs: number;
+  withinMs: number;
+  hang: Hang | undefined;
+}
+interface Fault {
+  why: string;
+  crossed: Crossed | undefined;
+}
+const told = (sinceMs: number): Crossed => ({ sinceMs, withinMs: TOLD_MS, hang: undefined });
+
 /** The chat as it stands after each entry. */
 class Life {
   readonly #chat: ChatCase;
@@ -111,8 +126,8 @@ class Life {
   #nudges = 0;
   #open: { by: 'human' | 'nudge' | 'wake'; atMs: number } | undefined;
   #interrupted = false;
-  /** When something last took the hang away. */
-  #clearedMs = 0;
+  /** The hang that was answered last, and the prompt that did it. */
+  #answered: { hang: Hang; promptMs: number } | undefined;
   #lost: string[] = [];
 
   constructor(chat: ChatCase) {
@@ -170,16 +185,16 @@ class Life {
   }
 
   #reply(atMs: number): void {
-    const by = this.#open?.by;
+    const open = this.#open;
     this.#open = undefined;
     this.#interrupted = false;
     for (const [task, isDelivered] of this.#standing) if (isDelivered) this.#standing.delete(task);
     const before = this.#hang;
-    if (before === undefined || by === undefined) return;
+    if (before === undefined || open === undefined) return;
     const isOver = [...before.tasks].some((task) => !this.#standing.has(task));
     if (!isOver) return;
-    before.answered = { by, atMs };
-    this.#clearedMs = atMs;
+    before.answered = { by: open.by, atMs };
+    this.#answered = { hang: before, promptMs: open.atMs };
     this.#hang = undefined;
     if (this.#standing.size === 0) return;
     this.#hang = this.#begin(before.newestMs);
@@ -191,29 +206,38 @@ class Life {
 
   nudge(nudge: Nudge): void {
     const fault = this.#faultOf(nudge);
-    if (fault !== undefined) {
-      nudge.raced = nudge.leftMs - fault.sinceMs <= DECISION_MS && fault.sinceMs > 0;
-      nudge.wrong = nudge.raced ? undefined : fault.why;
-    }
-    // One that came too late by a race belongs to the hang which it was meant for.
-    (this.#hang ?? this.#lastHang)?.nudges.push(nudge);
-    this.#nudges += 1;
+    const raced = fault?.crossed;
+    const isRaced = raced !== undefined && nudge.leftMs - raced.sinceMs <= raced.withinMs;
+    nudge.raced = isRaced;
+    nudge.wrong = isRaced ? undefined : fault?.why;
+    const hang = isRaced && raced.hang !== undefined ? raced.hang : (this.#hang ?? this.#lastHang);
+    hang?.nudges.push(nudge);
+    if (!isRaced || raced.hang === undefined) this.#nudges += 1;
   }
 
-  /** Why it must not have left, and since when; 0: never excused. */
-  #faultOf(nudge: Nudge): { why: string; sinceMs: number } | undefined {
+  /** Why it must not have left. */
+  #faultOf(nudge: Nudge): Fault | undefined {
     const { cap, debounceMs } = this.#chat;
     const closed = this.#since(nudge, (event) => event.t === 'accepted' && event.type === 'session.closed');
-    if (closed !== undefined) return { why: 'the chat was closed', sinceMs: closed };
+    if (closed !== undefined) return { why: 'the chat was closed', crossed: told(closed) };
     const hang = this.#hang;
-    if (hang === undefined) return { why: 'nothing hung', sinceMs: this.#clearedMs };
-    if (this.#open?.by === 'human') return { why: 'a person’s turn ran', sinceMs: this.#open.atMs };
-    if (this.#open?.by === 'wake') return { why: 'a wake was under way', sinceMs: this.#open.atMs };
-    if (nudge.leftMs < hang.newestMs + debounceMs) return { why: 'before the debounce was over', sinceMs: 0 };
-    if (this.#nudges >= cap) return { why: 'over the cap', sinceMs: 0 };
-    if (hang.interrupted) return { why: 'its user had interrupted the turn', sinceMs: 0 };
+    if (hang === undefined) return { why: 'nothing hung', crossed: this.#crossedAnswer() };
+    if (this.#open !== undefined && this.#open.by !== 'nudge') {
+      const crossed = { sinceMs: this.#open.atMs, withinMs: LOOK_MS, hang };
+      return { why: this.#open.by === 'human' ? 'a person’s turn ran' : 'a wake was under way', crossed };
+    }
+    if (nudge.leftMs < hang.newestMs + debounceMs) {
+      return { why: 'before the debounce was over', crossed: this.#crossedAnswer() };
+    }
+    if (this.#nudges >= cap) return { why: 'over the cap', crossed: undefined };
+    if (hang.interrupted) return { why: 'its user had interrupted the turn', crossed: undefined };
     const stopped = this.#stoppedSince(hang, nudge);
-    return stopped === undefined ? undefined : { why: 'its user had stopped the task', sinceMs: stopped };
+    return stopped === undefined ? undefined : { why: 'its user had stopped the task', crossed: told(stopped) };
+  }
+
+  #crossedAnswer(): Crossed | undefined {
+    const answered = this.#answered;
+    return answered && { sinceMs: answered.promptMs, withinMs: LOOK_MS, hang: answered.hang };
   }
 
   #stoppedSince(hang: Hang, nudge: Nudge): number | undefined {

@@ -49,7 +49,8 @@ const WEIGHTS = {
 
 export function planFaults(random: Random, { chaosMs }: Phases, minutes: number): Fault[] {
   const faults: Fault[] = [];
-  for (let atMs = 1_500; atMs < chaosMs; atMs += random.int(500, 2_200)) faults.push(oneFault(random, atMs));
+  const deaths: Deaths = { watcher: 0, worker: 0 };
+  for (let atMs = 1_500; atMs < chaosMs; atMs += random.int(500, 2_500)) faults.push(oneFault(random, atMs, deaths));
   for (const window of WINDOWS) {
     const times = Math.max(2, Math.round(minutes * 2));
     for (let nth = 0; nth < times; nth += 1) {
@@ -62,7 +63,20 @@ export function planFaults(random: Random, { chaosMs }: Phases, minutes: number)
   return faults.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function oneFault(random: Random, atMs: number): Fault {
+/** Until when no further process of that sort dies: a slow machine needs seconds for a start, and faults must meet the living. */
+type Deaths = Record<'watcher' | 'worker', number>;
+const APART_MS = { watcher: 8_000, worker: 4_000 };
+
+function oneFault(random: Random, atMs: number, deaths: Deaths): Fault {
+  const fault = anyFault(random, atMs);
+  if (fault.do !== 'kill' && fault.do !== 'restart') return fault;
+  const sort = fault.service.startsWith('watcher') ? 'watcher' : 'worker';
+  if (atMs < deaths[sort]) return { atMs, do: 'pause', service: fault.service, forMs: random.int(200, 2_500) };
+  deaths[sort] = atMs + APART_MS[sort];
+  return fault;
+}
+
+function anyFault(random: Random, atMs: number): Fault {
   const service = random.pick(SERVICES);
   const worker = random.pick(WORKERS);
   const how = random.pick(['cut', 'freeze'] as const);

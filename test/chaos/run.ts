@@ -15,7 +15,7 @@ import type { ChaosOptions } from './options.ts';
 import { makePlan, type Plan } from './plan.ts';
 import type { ChatPlan } from './plan-chat.ts';
 import { play } from './play.ts';
-import { sourcesFor } from './sabotage.ts';
+import { compile } from './sabotage.ts';
 import { CAPS, DEBOUNCE_MS } from './scale.ts';
 import { ChaosSessionApi } from './session-api.ts';
 import { Windows } from './windows.ts';
@@ -82,7 +82,7 @@ const say = (sentence: string): void => console.log(sentence);
 export async function runChaos(options: ChaosOptions): Promise<Outcome> {
   const run = new Run(options);
   const startedMs = performance.now();
-  const sources = sourcesFor(options.sabotage);
+  const program = compile(options.sabotage);
   const api = await ChaosSessionApi.start({
     chats: run.chats,
     journal: run.journal,
@@ -92,7 +92,7 @@ export async function runChaos(options: ChaosOptions): Promise<Outcome> {
   try {
     const { journal, windows, folder, secret } = run;
     journal.note({ t: 'settings', seed: options.seed, debounceMs: DEBOUNCE_MS, caps: CAPS });
-    const deployment = await deploy({ folder, root: sources.root, secret, sessionApiPort: api.port, windows });
+    const deployment = await deploy({ folder, root: program.root, secret, sessionApiPort: api.port, windows });
     run.deployment = deployment;
     const faults = await perform(run, deployment);
     const overChats = new Set([...run.chats.values()].filter(({ state }) => state === 'closed').map(({ id }) => id));
@@ -110,7 +110,7 @@ export async function runChaos(options: ChaosOptions): Promise<Outcome> {
     run.stopping.abort();
     await run.deployment?.close();
     await api.close();
-    sources.remove();
+    program.remove();
   }
 }
 

@@ -1,4 +1,5 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../support/processes.ts';
@@ -33,21 +34,34 @@ const PATCHES: Record<Exclude<Sabotage, 'lookup'>, Patch> = {
   },
 };
 
-export interface Sources {
+export interface Program {
   /** Folder from which the services run. */
   root: string;
   remove(): void;
 }
 
-/** A copy of the sources as they are now (an edit during the run does not count), with one thing broken where asked for. */
-export function sourcesFor(sabotage: Sabotage | undefined): Sources {
-  const root = mkdtempSync(join(tmpdir(), 'chat-recovery-sources-'));
-  for (const name of ['services', 'shared', 'package.json', 'tsconfig.json']) {
+/**
+ * Compiles a copy of the sources as they are now, with one thing broken where asked for. Compiled, because a process that is
+ * started again and again must be quick to come back; a copy, because an edit during the run must not count.
+ */
+export function compile(sabotage: Sabotage | undefined): Program {
+  const root = mkdtempSync(join(tmpdir(), 'chat-recovery-program-'));
+  for (const name of ['services', 'shared', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(ROOT, name), join(root, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   if (sabotage !== undefined && sabotage !== 'lookup') applyPatch(root, PATCHES[sabotage]);
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck'];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The services do not compile: ${stdout}`);
+  for (const name of ['services', 'shared']) copyAssets(join(root, name), join(root, 'dist', name));
   return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** Scripts for Redis and whatever else stands beside the sources. */
+function copyAssets(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => statSync(path).isDirectory() || !path.endsWith('.ts') });
 }
 
 /** @throws where the text is not there: then nothing would be broken, and the run would prove nothing. */

@@ -4,8 +4,9 @@ import type { ServiceName } from './scale.ts';
 
 export interface ServiceOptions {
   name: ServiceName;
+  /** Compiled entry file. */
   file: string;
-  /** Folder of the sources. */
+  /** Folder of the program. */
   root: string;
   env: Record<string, string>;
   /** Where its output goes. */
@@ -43,7 +44,7 @@ export class Service {
 
   async #start(ready: boolean): Promise<void> {
     const { file, root, env, log } = this.#options;
-    const started = await startProcess({ file, root, env, ...(ready ? {} : { ready: undefined }) });
+    const started = await startProcess({ file, root, env, node: [], ...(ready ? {} : { ready: undefined }) });
     this.#process = started;
     // Should this program end without a `close`, its services go with it.
     const onExit = (): void => started.signal('SIGKILL');

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const READY_WITHIN_MS = 20_000;
+const FROM_SOURCE = ['--import', 'tsx', '--conditions=source'];
 
 export interface ProcessOptions {
   /** Entry file relative to the repository, e.g. `services/watcher/main.ts`. */
@@ -13,6 +14,8 @@ export interface ProcessOptions {
   /** Folder of the sources, where they are not the repository's own. */
   root?: string;
   args?: readonly string[];
+  /** What Node itself is told; by default how to run sources. */
+  node?: readonly string[];
   /** Its whole environment beside PATH and HOME: nothing of the test process leaks in. */
   env?: Record<string, string>;
   /** The line that says it is ready; `undefined`: do not wait. Default: one that says `listening` or `ready`. */
@@ -39,15 +42,11 @@ export interface TestProcess {
 
 /** Starts a program and waits until it is ready; its whole output is in the error where it is not. */
 export async function startProcess(options: ProcessOptions): Promise<TestProcess> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--conditions=source', options.file, ...(options.args ?? [])],
-    {
-      cwd: options.root ?? ROOT,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
-    },
-  );
+  const child = spawn(process.execPath, [...(options.node ?? FROM_SOURCE), options.file, ...(options.args ?? [])], {
+    cwd: options.root ?? ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
+  });
   const started = track(child, options.file);
   const ready = 'ready' in options ? options.ready : /listening|ready/i;
   if (ready === undefined) return started;

@@ -162,10 +162,25 @@ describe('the judge of a chaos run', () => {
     const told = hungChat();
     wait(500);
     told.transcript.human();
+    wait(300);
     told.transcript.reply();
-    wait(1_000);
+    wait(200);
     told.nudge();
     expect(told.judge()).toMatchObject({ ...NONE, raced: [expect.stringContaining(told.id)] });
+  });
+
+  it('counts such a nudge before the person: the hang after their turn is nudged in its own right', () => {
+    const told = hungChat();
+    wait(500);
+    told.transcript.human();
+    const task = told.transcript.launch();
+    told.transcript.reply();
+    told.transcript.notice(task);
+    wait(100);
+    told.nudge('k1');
+    wait(500);
+    told.nudge('k2');
+    expect(told.judge()).toMatchObject({ ...NONE, nudgedOnce: 2, raced: [expect.stringContaining('k1')] });
   });
 
   it('calls a nudge wrong and the stop lost where its user’s stop had been answered 2xx', () => {
