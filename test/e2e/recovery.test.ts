@@ -60,8 +60,7 @@ describe('watcher, workers and a chat server as separate processes', () => {
     await eventuallyPasses(async () => expect((await deployment.session(hung.sessionId)).state).toBe('watching'), {
       timeoutMs: 20_000,
     });
-    const processes = [deployment.watcher, ...deployment.workers];
-    await Promise.all(processes.map((process) => process?.stop('SIGKILL')));
+    await Promise.all(deployment.services().map((process) => process.stop('SIGKILL')));
     await eventually(
       async () => ((await deployment.chats(`/chats/${hung.sessionId}`)) as { tasks: unknown[] }).tasks.length === 0,
       {

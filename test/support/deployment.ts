@@ -82,6 +82,11 @@ export class Deployment {
     });
   }
 
+  /** Watcher and workers. */
+  services(): TestProcess[] {
+    return [this.watcher, ...this.workers].filter((process) => process !== undefined);
+  }
+
   /** The project's own block; `undefined` values leave a field out. */
   setRecovery(recovery: Record<string, unknown>): void {
     const folder = join(this.dir, 'projects', 'demo');
@@ -114,8 +119,7 @@ export class Deployment {
   }
 
   async stop(): Promise<void> {
-    const all = [this.watcher, this.chatServer, ...this.workers];
-    await Promise.all(all.map((process) => process?.stop('SIGTERM')));
+    await Promise.all([...this.services(), this.chatServer].map(async (process) => process?.stop('SIGTERM')));
     rmSync(this.dir, { recursive: true, force: true });
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { attemptId } from '#shared/session/attempt.js';
 import { describe, expect, test } from '../../support/redis.ts';
 import { Model } from './model.ts';
@@ -50,7 +50,10 @@ const resends = fc.boolean();
 async function compare(model: Model, real: Real): Promise<void> {
   executed += 1;
   const record = await real.chat.store.find(real.chat.id);
-  if (!model.exists) return void expect(record).toBeUndefined();
+  if (!model.exists) {
+    expect(record).toBeUndefined();
+    return;
+  }
   expect({
     generation: record?.generation,
     armed: record?.armed,
@@ -116,7 +119,7 @@ const eventCommands = [
         const send = () => real.chat.turnEnded(seconds, { outcome, cause }, { deliveryId });
         await send();
         if (twice) expect((await send()).outcome).toBe('duplicate');
-        model.turnEnded(outcome as 'completed', cause);
+        model.turnEnded(outcome, cause);
       }),
     ),
   fc.constantFrom('human', 'wake', 'recovery').map((cause) =>
@@ -198,8 +201,8 @@ const wholeNudge = fc.constantFrom('accepted', 'unknown', 'refused').map((outcom
     if (!claim.ok) return;
     const ref = { sessionId: real.chat.id, attemptId: claim.attemptId, owner: 'worker-1' };
     expect((await real.chat.store.sending(ref, 600_000)).ok).toBe(model.sending('worker-1'));
-    await real.chat.store.settleNudge(ref, { outcome: outcome as 'accepted', detail: 'x' });
-    model.settle(outcome as 'accepted');
+    await real.chat.store.settleNudge(ref, { outcome: outcome, detail: 'x' });
+    model.settle(outcome);
   }),
 );
 
@@ -219,7 +222,7 @@ const nudgeCommands = [
         async (model, real) => {
           const noticeId = n === '' ? (model.notice?.id ?? 'n1') : `n${n}`;
           const change = {
-            kind: kind as 'auto',
+            kind: kind,
             noticeId,
             generation: model.generation - old,
             owner,
@@ -237,14 +240,14 @@ const nudgeCommands = [
           const state = await real.chat.store.find(real.chat.id);
           if (kind === 'manual' && state?.state === 'nudged') return;
           const first = await send();
-          const expected = model.claim(kind as 'auto', noticeId, model.generation - old, owner);
+          const expected = model.claim(kind, noticeId, model.generation - old, owner);
           const told = first.ok ? first.try : first.reason.replace('paused-itself', 'paused');
           count(told);
           expect(told).toBe(expected);
           if (first.ok && leaseMs === 0) model.expireLease();
           if (!twice || !first.ok) return;
           expect(await send()).toMatchObject({ ok: true, attemptId: first.attemptId });
-          model.claim(kind as 'auto', noticeId, model.generation - old, owner);
+          model.claim(kind, noticeId, model.generation - old, owner);
           if (leaseMs === 0) model.expireLease();
         },
       ),
@@ -278,9 +281,9 @@ const nudgeCommands = [
         // Only a call that may have left can come back.
         if (model.attempt === undefined || model.attempt.phase === 'claimed') return;
         const ref = await real.ref('w1');
-        const settlement = { outcome: outcome as 'accepted', detail: 'x' };
+        const settlement = { outcome: outcome, detail: 'x' };
         const { applied } = await real.chat.store.settleNudge(ref, settlement);
-        expect(applied).toBe(model.settle(outcome as 'accepted'));
+        expect(applied).toBe(model.settle(outcome));
         if (twice && outcome !== 'accepted')
           expect((await real.chat.store.settleNudge(ref, settlement)).applied).toBe(false);
       }),
