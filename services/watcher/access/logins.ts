@@ -22,12 +22,6 @@ export interface CookieContext {
 
 export function createLogins(adminToken: string, ttlMs: number): Logins {
   const signer = createSigner(adminToken, 'login');
-  const optionsFor = ({ secure, prefix }: CookieContext): CookieOptions => ({
-    httpOnly: true,
-    sameSite: 'strict',
-    secure,
-    path: prefix === '' ? '/' : prefix,
-  });
   return {
     isToken: (text) => sameText(text, adminToken),
     cookie: (nowMs, context) => ({
@@ -51,3 +45,10 @@ function cookiesNamed(name: string, header: string): string[] {
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
 }
+
+const optionsFor = ({ secure, prefix }: CookieContext): CookieOptions => ({
+  httpOnly: true,
+  sameSite: 'strict',
+  secure,
+  path: prefix === '' ? '/' : prefix,
+});
