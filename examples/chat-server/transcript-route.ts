@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { createReadStream, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../shared/platform/problem.ts';
@@ -10,8 +10,12 @@ import { Problem } from '../../shared/platform/problem.ts';
  * the bytes go out belongs to the next request.
  */
 export async function sendTranscript(path: string, request: Request, response: Response): Promise<void> {
-  const size = await sizeOf(path);
-  response.set({ 'Accept-Ranges': 'bytes', 'Content-Type': 'application/x-ndjson' });
+  const { size, mtime } = await fileAt(path);
+  response.set({
+    'Accept-Ranges': 'bytes',
+    'Content-Type': 'application/x-ndjson',
+    'Last-Modified': mtime.toUTCString(),
+  });
   const range = rangeOf(request.get('range'), size);
   if (range === 'unsatisfiable') {
     response.set('Content-Range', `bytes */${size}`);
@@ -29,9 +33,9 @@ export async function sendTranscript(path: string, request: Request, response: R
   });
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function fileAt(path: string): Promise<Stats> {
   try {
-    return (await stat(path)).size;
+    return await stat(path);
   } catch {
     throw new Problem({ status: 404, code: 'transcript_missing', detail: 'This session has no transcript yet.' });
   }

@@ -147,7 +147,10 @@ function accepted(answer: Exchange): string | undefined {
   if (answer.status >= 200 && answer.status < 300) {
     const { success, jobId, error } = parse(answer);
     if (success === true) return jobId;
-    throw unknownOutcome('turn_failed', `herdctl says that the turn failed: ${String(error ?? 'no reason given')}`);
+    throw unknownOutcome(
+      'turn_failed',
+      `herdctl says that the turn failed: ${JSON.stringify(error ?? 'no reason given')}`,
+    );
   }
   throw refusalOf(answer);
 }

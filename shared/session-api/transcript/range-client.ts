@@ -60,7 +60,7 @@ async function understand(answer: Answer, maxBytes: number): Promise<RangeAnswer
   const { statusCode } = answer;
   if (statusCode === 206) return part(answer, maxBytes);
   if (statusCode === 200) return whole(answer, maxBytes);
-  answer.body.destroy();
+  leave(answer.body);
   if (statusCode === 404 || statusCode === 410) return { kind: 'missing' };
   if (statusCode !== 416) return { kind: 'failed', code: `http_${statusCode}` };
   const total = /^bytes \*\/(\d+)$/.exec(headerOf(answer, 'content-range'))?.[1];
@@ -70,7 +70,7 @@ async function understand(answer: Answer, maxBytes: number): Promise<RangeAnswer
 async function part(answer: Answer, maxBytes: number): Promise<RangeAnswer> {
   const [, from, to, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headerOf(answer, 'content-range')) ?? [];
   if (from === undefined || to === undefined || size === undefined) {
-    answer.body.destroy();
+    leave(answer.body);
     return { kind: 'failed', code: 'invalid_answer' };
   }
   const bytes = await readAtMost(answer.body, maxBytes);
@@ -91,12 +91,18 @@ async function readAtMost(body: Answer['body'], maxBytes: number): Promise<Buffe
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes) {
-      body.destroy();
+      leave(body);
       return undefined;
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** What is not read is not fetched. To a body that is an error; it is our own doing, so nobody needs to hear of it. */
+function leave(body: Answer['body']): void {
+  body.on('error', () => undefined);
+  body.destroy();
 }
 
 function headerOf({ headers }: Answer, name: string): string {
