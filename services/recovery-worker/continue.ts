@@ -50,6 +50,7 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
       nudgesInTranscript: outcome.finding.nudgesSinceHuman,
       humanPromptId: outcome.finding.lastHuman?.id,
       humanSinceNudge: false,
+      cid: job.cid,
     },
     tasks: outcome.finding.tasks,
     place: placeOf(record, job.path),

@@ -199,6 +199,7 @@ async function act(parts: WorkerParts, driver: SessionDriver, chat: Case): Promi
       nudgesInTranscript: finding.nudgesSinceHuman,
       humanPromptId: finding.lastHuman?.id,
       humanSinceNudge: isHumanSinceNudge(finding, record),
+      cid: job.cid,
     },
     tasks: finding.tasks,
     place: placeOf(record, job.path),

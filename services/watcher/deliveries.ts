@@ -54,6 +54,7 @@ export async function acceptDelivery(parts: DeliveryParts, accepted: Accepted): 
     deliveryId: accepted.deliveryId,
     server: server.id,
     source: accepted.source,
+    cid,
     event,
     knownServers: core.settings.chatServers.map((known) => known.id),
     ...(arm === undefined ? {} : { arm }),

@@ -105,6 +105,7 @@ function eventArguments(delivery: Delivery): Record<string, unknown> {
   const { event, arm } = delivery;
   return {
     server: delivery.server,
+    cid: delivery.cid,
     source: delivery.source,
     known: delivery.knownServers,
     type: event.type,

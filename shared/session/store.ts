@@ -92,6 +92,8 @@ export interface Delivery {
   event: LifecycleEvent;
   /** Ids of all chat servers that the settings know: an owner that is none of them has lost its sessions. */
   knownServers: readonly string[];
+  /** Correlation id for the trail. */
+  cid?: string;
   /** For `turn.ended`: the confined path, and what the settings say. */
   arm?: { path: string; armed: boolean; auto: boolean; reason: DeliveryReason };
 }
@@ -167,6 +169,8 @@ export interface NudgeClaim {
   /** A human prompt that no other turn start covers stands after the last nudge. */
   humanSinceNudge: boolean;
   limits: { maxNudgesPerHour: number; maxConcurrent: number; slotMs: number };
+  /** Correlation id for the trail. */
+  cid?: string;
 }
 
 export type ClaimResult =

@@ -60,6 +60,11 @@ end
 local function trail(rec, kind, reason, detail)
   local entry = { atMs = now, sessionId = a.id, server = rec.srv or a.server or '', project = rec.prj or '', kind = kind }
   if reason then entry.reason = reason end
+  -- What has a correlation id is told with it: one id from the webhook to the nudge.
+  if a.cid then
+    detail = detail or {}
+    detail.cid = a.cid
+  end
   if detail then entry.detail = detail end
   local text = cjson.encode(entry)
   redis.call('XADD', K.trail, 'MAXLEN', '~', STREAM_LENGTH, '*', 'e', text)
