@@ -53,12 +53,18 @@ export function decideHung(chat: HungChat): Decision {
   const { nowMs, record, settings } = chat;
   if (!settings.autoReDrive) return { do: 'end', reason: 'auto-off' };
   if (record.userStopped || everyTaskStopped(record)) return { do: 'end', reason: 'user-stop' };
+  if (isDriveUnknown(record)) return { do: 'end', reason: 'drive-mode-unknown' };
   if (nowMs - chat.noticeFirstSeenMs > chat.maxNoticeAgeMs) return { do: 'end', reason: 'notice-too-old' };
   if (settings.maxRetries === 0) return { do: 'end', reason: 'retries-zero' };
   if (refusedForGood(record) && !BACKSTOPS.has(chat.why)) return { do: 'end', reason: 'api-refused' };
   if (chat.pause.paused) return pausedDecision(chat.pause, nowMs);
   if (chat.settleLeftMs > 0) return { do: 'wait', reason: 'settling', atMs: nowMs + chat.settleLeftMs, counts: false };
   return { do: 'act' };
+}
+
+/** Armed in the place of a lost turn end, and no turn end ever came: it may be a batch, which is never nudged. */
+function isDriveUnknown({ autoReason, auto }: SessionRecord): boolean {
+  return autoReason === 'turn-end-lost' && !auto;
 }
 
 function everyTaskStopped(record: SessionRecord): boolean {

@@ -57,6 +57,7 @@ const SHOWN_ONLY: ReadonlySet<DecisionReason> = new Set([
   'auto-off',
   'user-stop',
   'notice-too-old',
+  'drive-mode-unknown',
   'retries-zero',
   'surface-only-driver',
 ]);

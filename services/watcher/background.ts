@@ -1,15 +1,20 @@
 import { catchUp } from './catch-up.ts';
+import type { DeliveryParts } from './deliveries.ts';
 import type { Log } from './ports.ts';
+import { reconcile } from './reconcile.ts';
 import { isRedisAway } from './redis-away.ts';
 import { settingsChanged, type Change } from './settings-change.ts';
-import { BATCH, sweepOnce, type SweepParts } from './sweep.ts';
+import { replayRecent } from './replay.ts';
+import { BATCH, sweepOnce } from './sweep.ts';
 
-/** What the watcher does without being asked: catch-up, sweep, looks that are owed, changed settings. */
+/** What the watcher does without being asked: catch-up, sweep, reconciling, looks that are owed, changed settings. */
 export interface Background {
   /** Resolves once the catch-up of this start has been done (tests wait for it). */
   readonly caughtUp: Promise<void>;
   /** Does a whole round now instead of at the next tick, after the one that may be under way. */
   sweepNow(): Promise<void>;
+  /** There is a new connection to Redis: whatever it had confirmed lately may be lost, whatever it knows may have been missed. */
+  reconnected(): void;
   stop(): Promise<void>;
 }
 
@@ -18,6 +23,8 @@ export interface BackgroundOptions {
   sweepEveryMs?: number;
   /** Told the number of armed sessions now and then. */
   onArmed?: (count: number) => void;
+  /** How often lost turn ends are looked for, and how long a transcript must be quiet for it; 60 s both. */
+  reconcile?: { everyMs?: number; quietMs?: number };
   /** Refreshes the gauges of queue and workers. */
   lookAtQueue?: () => Promise<unknown>;
 }
@@ -25,13 +32,20 @@ export interface BackgroundOptions {
 /** How often armed sessions are counted for the metric: the count costs a call per known session. */
 const COUNT_EVERY_MS = 60_000;
 const LOOK_AT_QUEUE_EVERY_MS = 5_000;
+/** How often sessions whose turn's end may be lost are looked for. */
+const RECONCILE_EVERY_MS = 60_000;
 
-export function startBackground(parts: SweepParts, options: BackgroundOptions = {}): Background {
+export function startBackground(parts: DeliveryParts, options: BackgroundOptions = {}): Background {
   const stopping = new AbortController();
-  const caughtUp = once((): void => undefined);
+  const caughtUp = once();
   const changes: Change[] = [];
   const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.(await parts.core.store.armedCount()));
+  const reconcileNow = everyMs(
+    options.reconcile?.everyMs ?? RECONCILE_EVERY_MS,
+    async () => void (await reconcile(parts, options.reconcile?.quietMs)),
+  );
   const lookAtQueue = everyMs(LOOK_AT_QUEUE_EVERY_MS, async () => void (await options.lookAtQueue?.()));
+  let behind = true;
   let round: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
@@ -60,14 +74,26 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
     }
   }
 
+  /** What is lost comes first: a session that is not there cannot be looked at. */
+  async function catchUpNow(): Promise<void> {
+    behind = false;
+    try {
+      await parts.published.again();
+      await replayRecent(parts, stopping.signal);
+      await catchUp(parts, stopping.signal);
+    } catch (error) {
+      behind = true;
+      throw error;
+    }
+    caughtUp.mark();
+  }
+
   async function oneRound(): Promise<void> {
     parts.transcripts.tick();
-    if (!caughtUp.done) {
-      if (!(await attempt('catch-up', () => catchUp(parts, stopping.signal)))) return;
-      caughtUp.mark();
-    }
+    if (behind && !(await attempt('catch-up', catchUpNow))) return;
     await attempt('settings', takeChanges);
     await attempt('sweep', sweepAll);
+    await attempt('reconcile', reconcileNow);
     if (options.onArmed !== undefined) await attempt('count', countArmed);
     await attempt('queue', lookAtQueue);
   }
@@ -96,6 +122,11 @@ export function startBackground(parts: SweepParts, options: BackgroundOptions = 
   return {
     caughtUp: caughtUp.promise,
     sweepNow,
+    reconnected() {
+      behind = true;
+      parts.transcripts.doubtAll();
+      void sweepNow();
+    },
     async stop() {
       stopping.abort();
       clearInterval(timer);
@@ -112,13 +143,10 @@ function report(log: Log, part: string, err: unknown): void {
 }
 
 /** A promise and the way to resolve it. */
-function once(nothing: () => void) {
-  const state = { done: false, mark: nothing };
+function once() {
+  const state = { mark: (): void => undefined };
   const promise = new Promise<void>((resolve) => {
-    state.mark = () => {
-      state.done = true;
-      resolve();
-    };
+    state.mark = resolve;
   });
   return Object.assign(state, { promise });
 }

@@ -4,7 +4,7 @@ import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
 import type { Metrics } from '#shared/platform/metrics.js';
 import { tellOfRedis } from '#shared/platform/redis-check.js';
-import { closeRedis, createRedis, untilReady, type RedisClient } from '#shared/platform/redis.js';
+import { closeRedis, createRedis, onReconnected, untilReady, type RedisClient } from '#shared/platform/redis.js';
 import { createPulse } from '#shared/queue/pulse.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
@@ -23,6 +23,7 @@ import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
 import { createQueueHealth } from './queue-health.ts';
+import { createRecent } from './recent.ts';
 import { Transcripts } from './transcripts.ts';
 
 export interface BuildOptions {
@@ -38,7 +39,7 @@ export interface BuildOptions {
     continueTimeoutMs?: number;
     queueHealth?: { limitMs?: number; absenceMs?: number };
     openFile?: FileWatchOptions['open'];
-  } & Pick<BackgroundOptions, 'sweepEveryMs'>;
+  } & Pick<BackgroundOptions, 'sweepEveryMs' | 'reconcile'>;
 }
 
 /** A watcher that is built and connected, but listens nowhere yet. */
@@ -79,7 +80,11 @@ export function buildWatcher(options: BuildOptions): Watcher {
     ...(tuning.openFile === undefined ? {} : { open: tuning.openFile }),
   });
   const transcripts = new Transcripts(core, files);
-  redis.onReady(() => transcripts.retryNow());
+  const recent = createRecent();
+  redis.onReconnected(() => {
+    transcripts.retryNow();
+    background?.reconnected();
+  });
   const paddock = createPaddockLinks(logger);
   const drivers = createDrivers(settings, { env: process.env, log: logger, paddock });
   const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
@@ -90,6 +95,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     core,
     published,
     transcripts,
+    recent,
     logger,
     metrics,
     queue: redis.queue.bull,
@@ -102,7 +108,9 @@ export function buildWatcher(options: BuildOptions): Watcher {
       pingRedis: () => redis.store.now(),
       queue: () => queueHealth.look(),
       warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
-      sessionApis: drivers.remote().map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
+      sessionApis: drivers
+        .remote()
+        .map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
       stopping: () => stopping,
       watching: () => transcripts.counts(),
     },
@@ -117,11 +125,12 @@ export function buildWatcher(options: BuildOptions): Watcher {
     start() {
       if (background === undefined) void probeAll(drivers.remote(), logger);
       background ??= startBackground(
-        { core, transcripts, published },
+        { core, transcripts, published, recent },
         {
           onArmed: (armed) => metrics.armedSessions.set(armed),
           lookAtQueue: () => queueHealth.look(),
           ...(tuning.sweepEveryMs === undefined ? {} : { sweepEveryMs: tuning.sweepEveryMs }),
+          ...(tuning.reconcile === undefined ? {} : { reconcile: tuning.reconcile }),
         },
       );
       return background;
@@ -176,9 +185,9 @@ function connect({ settings, logger }: BuildOptions) {
     client,
     queue,
     store,
-    onReady: (listener: () => void) => client.on('ready', listener),
+    onReconnected: (listener: () => void) => onReconnected(client, listener),
     connected: (timeoutMs: number) => untilReady(client, timeoutMs),
-    warnings: told.findings,
+    warnings: () => told.findings(),
     withdraw: async (jobId: string) =>
       (await withDeadline(queue.bull.remove(jobId), QUEUE_DEADLINE_MS, 'the queue')) === 1,
     async close() {

@@ -8,6 +8,7 @@ import { arming } from './arming.ts';
 
 import type { WatcherCore } from './ports.ts';
 import type { Published } from './published.ts';
+import type { Recent } from './recent.ts';
 import type { Transcripts } from './transcripts.ts';
 
 /** A delivery whose sender is known and whose body fits the schema. */
@@ -34,6 +35,7 @@ export interface DeliveryParts {
   core: WatcherCore;
   transcripts: Transcripts;
   published: Published;
+  recent: Recent;
 }
 
 /** How far a stamp may be ahead of the moment the delivery was signed. */
@@ -66,6 +68,7 @@ export async function acceptDelivery(parts: DeliveryParts, accepted: Accepted): 
     const job = planTurnEnd(work, result.job);
     await core.queue.add(job.name, job.data, job.options);
   }
+  parts.recent.add(accepted);
   follow(parts, accepted, result, arm);
   return {
     armed: result.armed,

@@ -174,6 +174,6 @@ async function refresh(core: WatcherCore, session: WatchedSession): Promise<bool
   }
   session.generation = record.generation;
   session.answered = new Set(record.answeredTaskIds);
-  session.auto = !record.userStopped;
+  session.auto = !record.userStopped && (record.auto || record.autoReason !== 'turn-end-lost');
   return true;
 }

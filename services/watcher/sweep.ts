@@ -44,7 +44,7 @@ export async function sweepOnce(parts: SweepParts): Promise<number> {
 export async function oneOf<T>(
   { core }: SweepParts,
   part: string,
-  { sessionId }: DueSession,
+  { sessionId }: Pick<DueSession, 'sessionId'>,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
   try {

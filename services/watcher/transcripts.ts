@@ -107,6 +107,15 @@ export class Transcripts {
     this.tick();
   }
 
+  /** What Redis was told of the watched sessions may be lost: each is judged anew at its next look, whether its file changes or not. */
+  doubtAll(): void {
+    for (const { session } of this.#entries.values()) {
+      session.mark = undefined;
+      session.answered = undefined;
+      if (session.standing !== undefined) session.standing.planned = false;
+    }
+  }
+
   counts(): { sessions: number; files: number; owed: number } {
     return { sessions: this.#entries.size, files: this.#files.size(), owed: this.#owed.size() };
   }

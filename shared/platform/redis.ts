@@ -163,6 +163,15 @@ export async function untilReady(client: RedisClient, timeoutMs: number): Promis
   });
 }
 
+/**
+ * Tells of each moment from which another server may answer: a connection made (the first one too), or a cluster whose nodes
+ * changed. What was confirmed just before may be lost then: replicas lag, and a restart may read an older file.
+ */
+export function onReconnected(client: RedisClient, listener: () => void): void {
+  client.on('ready', listener);
+  if (client instanceof Cluster) client.on('+node', listener).on('-node', listener);
+}
+
 /** Says goodbye within `timeoutMs`, or cuts the connection. Never throws; closing twice is fine. */
 export async function closeRedis(client: RedisClient, timeoutMs = 1_000): Promise<void> {
   if (client.status === 'end') return;

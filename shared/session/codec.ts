@@ -79,6 +79,8 @@ export function parseRecord(sessionId: string, raw: RawRecord): SessionRecord | 
     armedMs: number(raw['at']),
     updatedMs: number(raw['up']) ?? 0,
     lastEventMs: number(raw['ev']) ?? 0,
+    lastEventType: raw['lt'] as SessionRecord['lastEventType'],
+    released: raw['rel'] === '1',
     turnEndedEventMs: number(raw['et']),
     running: raw['run'] === '1',
     otherStartsEventMs: list(json(raw['os']) as number[] | undefined),

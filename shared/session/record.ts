@@ -1,3 +1,4 @@
+import type { LifecycleEvent } from './events.ts';
 import type { TaskNotice } from '#shared/transcript/finding.js';
 import type { DeliveryReason, StateReason } from '#shared/trail/reasons.js';
 
@@ -102,6 +103,10 @@ export interface SessionRecord {
   armedMs: number | undefined;
   updatedMs: number;
   lastEventMs: number;
+  /** Type of the newest ordered event. */
+  lastEventType: LifecycleEvent['type'] | undefined;
+  /** The watch was ended by an operator, by age or by a close: nobody is to take it up by himself. */
+  released: boolean;
   /** Event time of the newest turn end and whether a turn is known to be running. */
   turnEndedEventMs: number | undefined;
   running: boolean;

@@ -1,9 +1,11 @@
 import { Problem } from '#shared/platform/problem.js';
+import { onReconnected } from '#shared/platform/redis.js';
 import type { EffectiveSettings } from '#shared/settings/recovery.js';
 import type { TrailEntry } from '#shared/trail/reasons.js';
 import { list, parseNotice, parseRecord, type RawRecord } from './codec.ts';
 import type { LifecycleEvent } from './events.ts';
 import { sessionKeys, settingsField, type SessionKeys } from './keys.ts';
+import { lostTurnEnds } from './lost-turn-ends.ts';
 import type { SessionState } from './record.ts';
 import { defineScripts, type RedisClient, type Scripts } from './scripts.ts';
 import type {
@@ -37,10 +39,18 @@ export interface StoreOptions {
 export function createSessionStore(options: StoreOptions): SessionStore {
   const keys = sessionKeys(options.tag);
   const scripts = defineScripts(options.redis, keys, options.sessionTtlMs);
+  const asked = queries(scripts, keys, options);
   return {
     ...changes(scripts, keys, options),
-    ...queries(scripts, keys, options),
+    ...asked,
     ...instance(scripts, keys, options),
+    ...lostTurnEnds({
+      redis: options.redis,
+      scripts,
+      keys,
+      find: asked.find,
+      steps: { firstStepMs: FIRST_STEP_MS, secondStepMs: SECOND_STEP_MS },
+    }),
   };
 }
 
@@ -291,6 +301,8 @@ type Instance = Pick<SessionStore, 'pause' | 'resume' | 'paused' | 'publishSetti
 
 function instance(scripts: Scripts, keys: SessionKeys, { redis, sessionTtlMs }: StoreOptions): Instance {
   const published = new Map<string, { json: string; atMs: number }>();
+  // Another server may stand behind the new connection.
+  onReconnected(redis, () => published.clear());
   return {
     async pause(by) {
       await scripts.run('setPause', { sessionId: '' }, { paused: true, by });

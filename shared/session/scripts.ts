@@ -22,6 +22,7 @@ const NAMES = [
   'takeDue',
   'reschedule',
   'now',
+  'rearm',
 ] as const;
 export type ScriptName = (typeof NAMES)[number];
 

@@ -80,6 +80,23 @@ export interface SessionStore {
     limit: number,
   ): Promise<{ sessions: DueSession[]; next: string | undefined }>;
   armedCount(): Promise<number>;
+  /**
+   * Sessions without a watch whose newest event says that a turn began and none that it ended, and to which nothing has
+   * happened for `beforeMs`, but something within `sinceMs`. In pages; closed, released and batch-mode ones are left out.
+   */
+  unwatched(
+    span: { sinceMs: number; beforeMs: number },
+    cursor: string | undefined,
+    limit: number,
+  ): Promise<{ sessions: UnwatchedSession[]; next: string | undefined }>;
+  /**
+   * Arms a session whose turn end is lost, under a new generation; `undefined` where anything has happened to it meanwhile,
+   * a resend of this included: the sweep then finds it armed.
+   */
+  rearm(
+    sessionId: string,
+    watch: { generation: number; path: string },
+  ): Promise<{ generation: number; auto: boolean; dueMs: number; nowMs: number } | undefined>;
   /** Redis time, epoch milliseconds. */
   now(): Promise<number>;
 }
@@ -220,6 +237,18 @@ export interface SessionQuery {
   state?: SessionState;
   limit: number;
   cursor?: string;
+}
+
+/** A session whose turn began and that nobody watches. */
+export interface UnwatchedSession {
+  sessionId: string;
+  server: string;
+  project: string;
+  /** `undefined`: no turn end has named it. */
+  path: string | undefined;
+  generation: number;
+  /** How long ago it was last changed. */
+  silentMs: number;
 }
 
 /** An armed session as the sweep sees it. */

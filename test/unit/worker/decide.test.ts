@@ -28,6 +28,8 @@ function record(change: Partial<SessionRecord> = {}): SessionRecord {
     armedMs: NOW - 60_000,
     updatedMs: NOW,
     lastEventMs: NOW,
+    lastEventType: 'turn.ended',
+    released: false,
     turnEndedEventMs: NOW,
     running: false,
     otherStartsEventMs: [],
