@@ -32,6 +32,8 @@ export default defineConfig({
       level('unit', { testTimeout: 10_000, hookTimeout: 10_000 }),
       level('integration', { testTimeout: 30_000, hookTimeout: 60_000, globalSetup }),
       level('e2e', { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false, globalSetup }),
+      // The page and the notice in a real Chromium; needs one (apt-get install chromium, or CHROMIUM_PATH).
+      level('browser', { testTimeout: 90_000, hookTimeout: 90_000, fileParallelism: false, globalSetup }),
       // The real Claude Code binary against a fake model API; fetches the Agent SDK (400 MB) where it is missing.
       level('claude', {
         testTimeout: 180_000,

@@ -7,7 +7,8 @@ import type { Chats } from './chats.ts';
 import { unknownTask } from './errors.ts';
 import type { Happenings } from './happenings.ts';
 import { valid } from './http.ts';
-import { DEFAULT_TIMINGS, isScript } from './scripts.ts';
+import { messagesOf } from './messages.ts';
+import { DEFAULT_TIMINGS, isScript, SCRIPTS } from './scripts.ts';
 
 const text = z.string().min(1).max(100_000);
 const newChatSchema = z.object({
@@ -39,6 +40,13 @@ export function controlRoutes(chats: Chats, happenings: Happenings): Router {
   router.get('/chats/:id', (request: Request, response: Response) => {
     const { id } = valid(sessionParamsSchema, request.params, 'path');
     response.json({ ...summary(chats.get(id, true)), happenings: happenings.past(id) });
+  });
+  router.get('/chats/:id/messages', (request: Request, response: Response) => {
+    const { id } = valid(sessionParamsSchema, request.params, 'path');
+    response.json({ messages: messagesOf(chats.get(id, true).record.transcriptPath) });
+  });
+  router.get('/scripts', (_request: Request, response: Response) => {
+    response.json({ scripts: Object.keys(SCRIPTS) });
   });
   router.post('/chats/:id/messages', async (request: Request, response: Response) => {
     const body = valid(z.object({ text }), request.body, 'body');

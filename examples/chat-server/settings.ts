@@ -15,6 +15,9 @@ const environmentSchema = z.object({
   WEBHOOK_URL: optional.describe('Where lifecycle events go, e.g. http://127.0.0.1:8787/v1/events.'),
   WEBHOOK_SECRET: optional.describe('Signs them: whsec_ and base64, or plain text.'),
   SESSION_API_TOKEN: optional.describe('Bearer token that callers must bring.'),
+  CHAT_PAGE: z.enum(['on', 'off']).optional().describe('The page at `/`; on where HOST is loopback.'),
+  RECOVERY_URL: optional.describe('The watcher, for the page’s notice; where WEBHOOK_URL is, unless given.'),
+  RECOVERY_TOKEN: optional.describe('What the watcher wants of this server; none where it asks for none.'),
   RUNTIME: z.enum(['scripted', 'claude']).default('scripted').describe('Real Claude Code with `claude`.'),
   START_CHATS: optional
     .transform((list) => list?.split(',').map((name) => name.trim()) ?? [])
@@ -58,6 +61,8 @@ export function settingsFromEnvironment(environment: NodeJS.ProcessEnv): MainSet
       projectsDir: env.PROJECTS_DIR,
       token: env.SESSION_API_TOKEN,
       webhook: env.WEBHOOK_URL === undefined ? undefined : { url: env.WEBHOOK_URL, secret: env.WEBHOOK_SECRET },
+      page: env.CHAT_PAGE === undefined ? undefined : env.CHAT_PAGE === 'on',
+      recovery: recoveryOf(env),
       runtime: env.RUNTIME,
       timings: Object.fromEntries(Object.entries(timings).filter(([, value]) => value !== undefined)),
       claude: {
@@ -68,4 +73,9 @@ export function settingsFromEnvironment(environment: NodeJS.ProcessEnv): MainSet
       },
     },
   };
+}
+
+function recoveryOf({ RECOVERY_URL, RECOVERY_TOKEN, WEBHOOK_URL }: z.output<typeof environmentSchema>) {
+  const url = RECOVERY_URL ?? (WEBHOOK_URL === undefined ? undefined : new URL('..', WEBHOOK_URL).href);
+  return url === undefined ? undefined : { url, token: RECOVERY_TOKEN };
 }

@@ -6,6 +6,7 @@ import { Chats } from './chats.ts';
 import type { ClaudeOptions } from './claude-environment.ts';
 import { createClaudeRuntime } from './claude-runtime.ts';
 import { Happenings } from './happenings.ts';
+import type { RecoveryTarget } from './recovery-proxy.ts';
 import { createScriptedRuntime } from './scripted-runtime.ts';
 import type { Timings } from './scripts.ts';
 
@@ -22,6 +23,10 @@ export interface ExampleChatServerOptions {
   token?: string | undefined;
   /** Where lifecycle events go; may be set later with `setWebhook`, until then they wait on disk. */
   webhook?: WebhookTarget | undefined;
+  /** Serve the chat page at `/`, for this machine's user; unless given: where `host` is loopback. */
+  page?: boolean | undefined;
+  /** The watcher, asked for the page's notice. */
+  recovery?: RecoveryTarget | undefined;
   runtime?: 'scripted' | 'claude' | undefined;
   /** Pace of scripted chats. */
   timings?: Partial<Timings> | undefined;
@@ -70,12 +75,15 @@ export async function startExampleChatServer(options: ExampleChatServerOptions):
     happenings,
   });
   await chats.takeUp();
-  const server = await listen(createApp({ chats, happenings, token, log }), {
-    host,
-    port,
-    name: 'The chat server',
-    graceMs: 500,
-  });
+  const server = await listen(
+    createApp({ chats, happenings, token, page: options.page ?? isLoopback(host), recovery: options.recovery, log }),
+    {
+      host,
+      port,
+      name: 'The chat server',
+      graceMs: 500,
+    },
+  );
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await server.close();
