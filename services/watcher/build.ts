@@ -23,6 +23,7 @@ import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
 import { createQueueHealth } from './queue-health.ts';
+import { createSources } from './sources/create.ts';
 import { createRecent } from './recent.ts';
 import { Transcripts } from './transcripts.ts';
 
@@ -71,7 +72,16 @@ export function buildWatcher(options: BuildOptions): Watcher {
   const { settings, recovery, reader, logger, metrics, tuning = {} } = options;
   const redis = connect(options);
   const count = createCounter(metrics);
-  const core: WatcherCore = { settings, recovery, store: redis.store, queue: redis.queue, reader, log: logger, count };
+  const core: WatcherCore = {
+    settings,
+    recovery,
+    store: redis.store,
+    queue: redis.queue,
+    reader,
+    log: logger,
+    count,
+    replied: (afterMs) => metrics.nudgeToReplySeconds.observe(afterMs / 1_000),
+  };
   const published = createPublished(core);
   const files = createFileWatch({
     log: logger,
@@ -87,6 +97,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
   });
   const paddock = createPaddockLinks(logger);
   const drivers = createDrivers(settings, { env: process.env, log: logger, paddock });
+  const sources = createSources({ core, published, transcripts, recent }, paddock);
   const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
   let stopping = false;
   let background: Background | undefined;
@@ -123,7 +134,10 @@ export function buildWatcher(options: BuildOptions): Watcher {
     live: live.events,
     connected: redis.connected,
     start() {
-      if (background === undefined) void probeAll(drivers.remote(), logger);
+      if (background === undefined) {
+        void probeAll(drivers.remote(), logger);
+        for (const source of sources) source.start();
+      }
       background ??= startBackground(
         { core, transcripts, published, recent },
         {
@@ -143,6 +157,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       stopping = true;
       await live.close();
       await background?.stop();
+      await Promise.all(sources.map((source) => source.close()));
       await transcripts.close();
       await drivers.close();
       await redis.close();

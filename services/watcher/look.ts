@@ -19,6 +19,7 @@ export async function look(core: WatcherCore, session: WatchedSession, why: Look
   core.count('looks_total', { result: outcome.kind === 'read' ? outcome.finding.reason : outcome.kind });
   switch (outcome.kind) {
     case 'read':
+      observe(core, session, outcome.finding);
       await act(core, session, outcome.finding, why);
       // Only now: a look that failed half way is owed again, whether or not the file changes.
       session.mark = outcome.file;
@@ -84,6 +85,7 @@ async function recordNotice(core: WatcherCore, session: WatchedSession, finding:
     noticeKey: finding.noticeKey,
     wakeKey: finding.wakeKey,
     tasks: finding.tasks,
+    cid: session.cid,
   };
   const first = await core.store.noticed(session.sessionId, { ...notice, generation: session.generation });
   if (first !== undefined || !(await refresh(core, session))) return first;
@@ -117,6 +119,24 @@ async function clear(core: WatcherCore, session: WatchedSession, finding: Settle
   for (const id of finding.answeredTaskIds) session.answered?.add(id);
   session.standing = undefined;
   session.shown = undefined;
+  if (result === 'recovered') await measureReply(core, session);
+}
+
+/** How long the reply took, for the metric alone: the change has been made and must not be repeated for it. */
+async function measureReply(core: WatcherCore, { sessionId }: WatchedSession): Promise<void> {
+  const record = await core.store.find(sessionId);
+  const sentMs = record?.attempt?.sentMs;
+  if (record !== undefined && sentMs !== undefined) core.replied(Math.max(0, record.updatedMs - sentMs));
+}
+
+/** What else a transcript shows of a chat is counted once for each session and generation, however often it is looked at. */
+function observe(core: WatcherCore, session: WatchedSession, finding: Finding): void {
+  for (const observation of finding.observations) {
+    const seen = `${session.generation} ${observation}`;
+    if (session.observed.has(seen)) continue;
+    session.observed.add(seen);
+    core.count('observations_total', { observation });
+  }
 }
 
 async function showError(core: WatcherCore, session: WatchedSession, finding: Settled): Promise<void> {

@@ -51,6 +51,8 @@ export interface WatcherCore {
   reader: TranscriptReader;
   log: Log;
   count: Counter;
+  /** A nudged chat replied so long after its nudge (ms). */
+  replied: (afterMs: number) => void;
 }
 
 /** Adds one to a counter of `/metrics`. */
@@ -59,6 +61,10 @@ export type Counter = (name: CounterName, labels?: Record<string, string>) => vo
 /** What the watcher counts by itself, with label and meaning; exposed with the prefix `chat_recovery_`. */
 export const COUNTERS = {
   looks_total: { labels: ['result'], help: 'Transcripts read by what they showed.' },
+  observations_total: {
+    labels: ['observation'],
+    help: 'Chats that are dead in a way other than the hung signature, once for each session and generation.',
+  },
   evaluations_planned_total: { labels: ['why'], help: 'Evaluations put on the queue by the watcher.' },
   file_watch_errors_total: { labels: ['code'], help: 'Errors of the file watcher; the sweep goes on without it.' },
   background_failures_total: {

@@ -38,6 +38,8 @@ export interface WatchedSession {
   answered: Set<string> | undefined;
   /** The end that was shown last (`transcript-missing`, a notice's error), so that it is shown once. */
   shown: string | undefined;
+  /** Observations that were counted, each under its generation. */
+  readonly observed: Set<string>;
   /** The watch is over; whoever still holds the object does nothing more. */
   ended: boolean;
 }
@@ -50,7 +52,7 @@ export type NewWatch = Pick<
 
 /** A new entry for a watch that has just begun. */
 export function watchedSession(fields: NewWatch): WatchedSession {
-  return { ...fields, standing: undefined, mark: undefined, answered: undefined, shown: undefined, ended: false };
+  return { ...fields, standing: undefined, mark: undefined, answered: undefined, shown: undefined, observed: new Set(), ended: false };
 }
 
 /** Whether the file is another one than `mark`, or longer, shorter or rewritten since. */

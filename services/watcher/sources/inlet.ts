@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '#shared/platform/problem.js';
+import type { Log } from '../ports.ts';
+
+/**
+ * The way in for events that nobody outside keeps: per session one after the other, again while Redis is away.
+ *
+ * A chat server's webhook is repeated by its sender; what is heard on a socket is heard once, so it waits here. What a stop
+ * of this process loses is found again by the sweep, as a webhook that was never sent would be.
+ */
+export interface Inlet {
+  /** Does the work after all earlier work of the same session. */
+  push(sessionId: string, work: () => Promise<void>): void;
+  /** Waits for what is under way; what only waits is given up. */
+  close(): Promise<void>;
+}
+
+/** An hour of a busy Paddock; beyond it the oldest news is of least use. */
+const MOST_WAITING = 10_000;
+const RETRY_MS = 1_000;
+
+export function createInlet(log: Log, retryMs = RETRY_MS): Inlet {
+  const chains = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  let waiting = 0;
+
+  async function untilDone(sessionId: string, work: () => Promise<void>): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        return await work();
+      } catch (err) {
+        if (err instanceof Problem) {
+          log.warn({ sessionId, err }, 'An event was refused.');
+          return;
+        }
+        log.debug({ sessionId, err }, 'An event could not be recorded; tried again.');
+        await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  return {
+    push(sessionId, work) {
+      if (waiting >= MOST_WAITING || stopping.signal.aborted) {
+        log.warn({ sessionId, waiting }, 'Too many events wait: this one is left to the sweep.');
+        return;
+      }
+      waiting += 1;
+      const chain = (chains.get(sessionId) ?? Promise.resolve())
+        .then(() => untilDone(sessionId, work))
+        .finally(() => {
+          waiting -= 1;
+          if (chains.get(sessionId) === chain) chains.delete(sessionId);
+        });
+      chains.set(sessionId, chain);
+    },
+    async close() {
+      stopping.abort();
+      await Promise.all(chains.values());
+    },
+  };
+}
