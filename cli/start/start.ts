@@ -86,7 +86,10 @@ async function startParts(
   const onLine = session.show;
   for (let number = 1; number <= settings.workerReplicas; number += 1) {
     const name = `worker ${number}`;
-    await keep(name, () => startPlainService({ name, entry: 'services/recovery-worker/main', env: common, onLine }));
+    // A port each, from WORKER_PORT on.
+    const ownPort = settings.workerPort === 0 ? {} : { WORKER_PORT: String(settings.workerPort + number - 1) };
+    const env = { ...common, ...ownPort };
+    await keep(name, () => startPlainService({ name, entry: 'services/recovery-worker/main', env, onLine }));
   }
   const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`;
   await keep('watcher', () =>

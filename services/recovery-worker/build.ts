@@ -79,7 +79,7 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     uptimeMs: () => performance.now() - startedAt,
     random: Math.random,
     nudgeText: nudgeWriter(settings.nudgeTemplateFile),
-    metrics: createMetrics(),
+    metrics: createMetrics({ processMetrics: settings.workerPort > 0 }),
     logger,
   };
   const worker = startWorker({
@@ -120,8 +120,6 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     },
   };
 }
-
-
 
 function rootsOf(settings: ProcessSettings, server: string) {
   return settings.chatServers.find(({ id }) => id === server)?.transcriptRoots ?? [];

@@ -39,7 +39,7 @@ export async function continueSession(parts: WorkerParts, job: JobData<'continue
   if (driver === undefined || !driver.canSend) {
     return { result: 'unavailable', part: 'session-api', detail: 'this chat server’s driver can only show' };
   }
-  const refusal = await askSessionApi(driver, record, job, run);
+  const refusal = await askSessionApi(parts, driver, { record, job, run });
   if (refusal !== undefined) return refusal;
   const result = await nudge(parts, driver, run, {
     claim: {
@@ -97,10 +97,9 @@ async function standingNotice(
 }
 
 async function askSessionApi(
+  parts: WorkerParts,
   driver: SessionDriver,
-  record: SessionRecord,
-  job: JobData<'continue'>,
-  run: Run,
+  { record, job, run }: { record: SessionRecord; job: JobData<'continue'>; run: Run },
 ): Promise<ContinueResult | undefined> {
   try {
     const status = await driver.state(record.sessionId, run.signal, placeOf(record, job.path));
@@ -109,6 +108,7 @@ async function askSessionApi(
     return { result: decision.do === 'end' ? 'gone' : 'busy', reason: decision.reason };
   } catch (error) {
     if (!(error instanceof SessionApiFailure)) throw error;
+    parts.metrics.sessionApiFailures.inc({ class: error.class });
     return { result: 'unavailable', part: 'session-api', detail: error.code };
   }
 }

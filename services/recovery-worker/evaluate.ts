@@ -53,6 +53,7 @@ async function pending(parts: WorkerParts, found: Omit<Case, 'settings' | 'notic
     noticeKey: finding.noticeKey,
     wakeKey: finding.wakeKey,
     tasks: finding.tasks,
+    cid: job.cid,
   });
   if (notice === undefined) return done('superseded');
   const { settings } = context;

@@ -1,6 +1,7 @@
 import { runUntilStopped } from '#shared/platform/shutdown.js';
 import { settingsAtStart } from '#shared/settings/at-start.js';
 import { buildWorker } from './build.ts';
+import { listenWorker } from './http.ts';
 
 const { settings, warnings } = settingsAtStart(process.env);
 const service = buildWorker(settings, { onHopeless: () => stopper.fail() });
@@ -8,7 +9,17 @@ for (const warning of warnings) service.logger.warn({ warning }, 'A setting was 
 const stopper = runUntilStopped({
   logger: service.logger,
   deadlineMs: settings.shutdownDeadlineMs + 2_000,
-  stop: (step) => step('worker', () => service.close()),
+  stop: async (step) => {
+    await step('worker', () => service.close());
+    await step('metrics', () => http?.close());
+  },
 });
+const http =
+  settings.workerPort === 0
+    ? undefined
+    : await listenWorker({ settings, metrics: service.parts.metrics, active: () => service.worker.active() });
 await service.ready();
-service.logger.info({ concurrency: settings.workerConcurrency, dryRun: settings.dryRun }, 'Recovery worker ready.');
+service.logger.info(
+  { concurrency: settings.workerConcurrency, dryRun: settings.dryRun, url: http?.url },
+  'Recovery worker ready.',
+);

@@ -232,9 +232,12 @@ async function settle(
   request: NudgeRequest,
   settlement: Parameters<WorkerParts['store']['settleNudge']>[1],
 ): Promise<void> {
-  const result = await parts.store.settleNudge(ref, settlement);
+  const result = await parts.store.settleNudge(ref, { ...settlement, cid: request.claim.cid });
   if (result.applied) parts.metrics.nudges.inc({ kind: request.claim.kind, outcome: result.outcome });
   if (result.pausedItself) {
-    parts.logger.error({ sessionId: ref.sessionId }, 'Five nudges in a row had no effect: recovery has paused itself.');
+    parts.logger.error(
+      { sessionId: ref.sessionId, cid: request.claim.cid },
+      'Five nudges in a row had no effect: recovery has paused itself.',
+    );
   }
 }

@@ -22,7 +22,7 @@ export async function settled(parts: WorkerParts, record: SessionRecord, finding
     return done('verdict-error');
   }
   const result = await parts.store.cleared(sessionId, clearedNotice(finding, generation));
-  if (result === 'recovered') observeReply(parts, record);
+  if (result === 'recovered') await observeReply(parts, sessionId);
   return done('verdict-clear');
 }
 
@@ -37,9 +37,12 @@ async function busy(parts: WorkerParts, record: SessionRecord, finding: Settled)
   return done('verdict-busy');
 }
 
-function observeReply(parts: WorkerParts, { attempt, updatedMs }: SessionRecord): void {
-  if (attempt?.sentMs !== undefined)
-    parts.metrics.nudgeToReplySeconds.observe(Math.max(0, updatedMs - attempt.sentMs) / 1000);
+/** The change that made it recovered stands in the record with its own time. */
+async function observeReply(parts: WorkerParts, sessionId: string): Promise<void> {
+  const record = await parts.store.find(sessionId);
+  const sentMs = record?.attempt?.sentMs;
+  if (record === undefined || sentMs === undefined) return;
+  parts.metrics.nudgeToReplySeconds.observe(Math.max(0, record.updatedMs - sentMs) / 1000);
 }
 
 /**

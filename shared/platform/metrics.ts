@@ -57,7 +57,7 @@ function counters(registers: Registry[]) {
   return {
     webhooks: new Counter({
       name: 'chat_recovery_webhooks_total',
-      help: 'Answered deliveries by type and outcome (applied, duplicate, stale, refused, unavailable).',
+      help: 'Answered deliveries by type and outcome (applied, duplicate, stale, refused, limited, unavailable).',
       labelNames: ['type', 'outcome'],
       registers,
     }),

@@ -147,6 +147,8 @@ export interface PendingNotice {
   noticeKey: string;
   wakeKey: string | undefined;
   tasks: Finding['tasks'];
+  /** Correlation id for the trail. */
+  cid?: string;
 }
 
 export interface NoticedResult {
@@ -215,6 +217,8 @@ export interface Settlement {
   outcome: AttemptOutcome;
   detail: string | undefined;
   turnId?: string | undefined;
+  /** Correlation id for the trail. */
+  cid?: string | undefined;
 }
 export interface SettleResult {
   /** False: it was settled before; `outcome` is the one that stands. */

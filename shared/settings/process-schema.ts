@@ -112,7 +112,7 @@ export const processShape = {
   workerPort: setting(count(65_535), 0, {
     variable: 'WORKER_PORT',
     theme: 'worker',
-    doc: 'Port of a worker’s own `/metrics` and `/healthz`, on HOST; 0: none. Workers on one machine need a port each.',
+    doc: 'Port of a worker’s own `/metrics` and `/healthz`, on HOST; 0: none. `npm start` counts on from it, a port for each worker.',
     stopsStart: true,
   }),
   sessionApiTimeoutMs: setting(durationMs, 10_000, {
