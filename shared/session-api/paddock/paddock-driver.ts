@@ -7,7 +7,7 @@ export interface PaddockDriverOptions {
   link: PaddockLink;
   /** `continue`: Paddock's own nudge; `send`: our text, as a user's message. */
   frame: 'continue' | 'send';
-  /** How long a connection is waited for. */
+  /** Deadline of one call: half of it may pass until there is a connection. */
   timeoutMs: number;
   /** How long Paddock has to begin the turn; no frame answers a nudge but the turn itself. */
   effectWithinMs?: number;
@@ -24,7 +24,7 @@ const EFFECT_WITHIN_MS = 5_000;
 export function createPaddockDriver(options: PaddockDriverOptions): SessionDriver {
   const { link, timeoutMs } = options;
   const ready = (signal?: AbortSignal): Promise<void> =>
-    link.ready(timeoutMs, signal).catch((error: unknown) => {
+    link.ready(timeoutMs / 2, signal).catch((error: unknown) => {
       throw new SessionApiFailure({
         class: 'network',
         code: 'paddock_unreachable',
@@ -88,7 +88,8 @@ function frameOf({ frame }: PaddockDriverOptions, message: NudgeMessage, project
 }
 
 /** The session's next turn is the effect; a lost connection leaves it open; time without either is a refusal. */
-function untilItsTurn({ link, effectWithinMs = EFFECT_WITHIN_MS, frame }: PaddockDriverOptions, sessionId: string) {
+function untilItsTurn({ link, timeoutMs, frame, ...options }: PaddockDriverOptions, sessionId: string) {
+  const effectWithinMs = options.effectWithinMs ?? Math.min(EFFECT_WITHIN_MS, timeoutMs);
   const ends: (() => void)[] = [];
   const promise = new Promise<{ turnId: string | undefined }>((resolve, reject) => {
     let reason = '';

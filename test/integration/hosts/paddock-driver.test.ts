@@ -25,7 +25,7 @@ const test = base.extend<{
   },
   make: async ({ paddock }, use) => {
     const made: Made[] = [];
-    await use((frame = 'continue', timing = QUICK, token = undefined) => {
+    await use((frame = 'continue', timing = QUICK, token) => {
       const link = new PaddockLink({ url: paddock.url, token, log, timing });
       const driver = createPaddockDriver({ link, frame, timeoutMs: 1_000, effectWithinMs: 300 });
       made.push({ driver, link });
