@@ -1,6 +1,6 @@
 import type { Entry, EntryOf } from './entry.ts';
 import type { ErrorClass, ReasonCode } from './finding.ts';
-import { type Notification, isTerminated } from './notification.ts';
+import type { Notification } from './notification.ts';
 
 /** A terminated task that was reported and is not answered, with everything that decides about it. */
 export interface PendingTask {
@@ -101,6 +101,3 @@ export const freshState = (answeredBefore: Iterable<string>): ChatState => ({
 /** Identity of a task in a notification; one without an id is known by its call, else by its payload. */
 export const taskIdOf = (block: Notification, payloadKey: string): string =>
   block.taskId ?? block.toolUseId ?? `payload-${payloadKey}`;
-
-export const terminatedBlocks = (entry: EntryOf<'notification'>): { id: string; block: Notification }[] =>
-  entry.blocks.filter(isTerminated).map((block) => ({ id: taskIdOf(block, entry.key), block }));

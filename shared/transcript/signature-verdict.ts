@@ -21,9 +21,9 @@ const ERROR_REASONS: Readonly<Record<ErrorClass, ReasonCode>> = {
 };
 
 /** What the replayed chat comes to: the table of SPEC §5, row by row. Free of clocks. */
-export const verdictOf = (state: ChatState, answeredBefore: ReadonlySet<string>): Finding => {
+export const verdictOf = (state: ChatState): Finding => {
   const live = [...state.pending.values()].filter((task) => isLive(state, task));
-  const facts = factsOf(state, live, answeredBefore);
+  const facts = factsOf(state, live);
   const settled = settler(facts, live);
   if (state.open !== undefined) return settled('busy-or-waiting', state.open.reason);
   const queued = state.queue.find((entry) => entry.what !== 'launch');
@@ -111,13 +111,9 @@ const stampMs = (entry: Entry | undefined): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms;
 };
 
-const factsOf = (
-  state: ChatState,
-  live: readonly PendingTask[],
-  answeredBefore: ReadonlySet<string>,
-): FindingFacts => ({
+const factsOf = (state: ChatState, live: readonly PendingTask[]): FindingFacts => ({
   evidence: evidenceOf(state, live),
-  answeredTaskIds: [...state.answeredTerminated].filter((id) => !answeredBefore.has(id)),
+  answeredTaskIds: [...state.answeredTerminated],
   nudgesSinceHuman: state.nudgesSinceHuman,
   lastHuman: state.lastHuman && {
     id: state.lastHuman.uuid ?? String(state.lastHuman.offset),

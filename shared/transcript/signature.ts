@@ -8,7 +8,7 @@ export { judge } from './signature-judge.ts';
 
 /** Entries in file order to a finding: the whole rule, without a reader. */
 export const findingOf = (entries: readonly Entry[], answeredTaskIds: ReadonlySet<string> = new Set()): Finding =>
-  verdictOf(replay(entries, answeredTaskIds), answeredTaskIds);
+  verdictOf(replay(entries, answeredTaskIds));
 
 /**
  * How far a reader goes on behind the entry that decided, for facts that decide nothing (nudges since the last human

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Finding } from '#shared/transcript/finding.js';
 import { parseLine } from '#shared/transcript/line.js';
 import { findingOf, judge } from '#shared/transcript/signature.js';
-import { type ChatLines, SESSION, chat, clocksAgo, payload } from '../../support/chat-lines.ts';
+import { type ChatLines, type Fields, SESSION, chat, clocksAgo, payload } from '../../support/chat-lines.ts';
 
 /** The whole chat replayed from its first entry: the rule without the reader that stops early. */
 const replayed = (lines: ChatLines, answered: string[] = []): Finding =>
@@ -61,6 +61,12 @@ describe('a notice that somebody pasted', () => {
     expect(tasks(lines)).toEqual(['b1']);
   });
 
+  test('and is what its dequeue takes, not a notice that is queued before it', () => {
+    const lines = hung().enqueue(payload(quoted)).dequeue().human(payload(quoted)).synthetic('x');
+    expect(replayed(lines)).toMatchObject({ kind: 'pending', wakeKey: undefined });
+    expect(replayed(lines.dequeue())).toMatchObject({ kind: 'pending', wakeKey: expect.any(String) });
+  });
+
   test('but one that comes after the same text was a prompt is the runtime’s', () => {
     const lines = chat().human(payload(quoted)).reply().enqueue(payload(quoted));
     expect(verdict(lines)).toBe('hung: killed-unanswered');
@@ -93,6 +99,12 @@ describe('a launch begins a task’s story anew', () => {
     expect(verdict(chat().turn().kill().nudge().reply().human().launch('b1', 'other').reply().kill({ call: '' }))).toBe(
       'hung: killed-unanswered',
     );
+  });
+
+  test('by the call alone, where no record names the task', () => {
+    const first = chat().human().call('c1').result('c1').reply().kill({ call: 'c1' }).nudge().reply();
+    const second = first.human().call('c2').result('c2').reply().kill({ call: 'c2', status: 'stopped' });
+    expect(verdict(second)).toBe('hung: killed-unanswered');
   });
 
   test('another task’s launch changes nothing, nor do words in a result', () => {
@@ -231,6 +243,52 @@ describe('turns', () => {
     const other = { task: 'b2', call: 'toolu_2', status: 'completed' };
     const command = '<command-name>/cost</command-name>';
     expect(verdict(chat().turn().delivered(other).kill().user(command).reply())).toBe('hung: killed-unanswered');
+  });
+});
+
+const idOf = (lines: ChatLines): string | undefined => replayed(lines).noticeId;
+const wakeOf = (lines: ChatLines): string | undefined => {
+  const finding = replayed(lines);
+  return finding.kind === 'pending' ? finding.wakeKey : undefined;
+};
+const wokenKey = (fields: Fields): string | undefined => wakeOf(hung().delivered({}, fields));
+
+describe('identities', () => {
+  test('a hang has the same id behind a busy verdict, and none has none', () => {
+    expect(idOf(hung().human())).toBe(idOf(hung()));
+    expect(idOf(chat().human())).toBeUndefined();
+    expect(idOf(chat().human().reply())).toBeUndefined();
+  });
+
+  test('task and first stamp make the id', () => {
+    const other = chat().turn().kill({}, { timestamp: '2027-01-01T00:00:00.000Z' });
+    const ids = [hung(), other, chat().turn().kill({ task: 'b2' })].map((lines) => idOf(lines));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test('a wake is known by its entry’s id, or by its stamp where it has none', () => {
+    const stamp = '2027-01-01T00:00:00.000Z';
+    const keys = [
+      wokenKey({}),
+      wokenKey({ uuid: 'other' }),
+      wokenKey({ uuid: undefined }),
+      wokenKey({ uuid: undefined, timestamp: stamp }),
+    ];
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  test('a stop by the user stands, also behind the error that ends their next turn', () => {
+    expect(verdict(hung().human().interruption().human().apiError())).toBe('not-hung: user-interrupted');
+  });
+
+  test('text that is folded in opens a turn where none was known', () => {
+    const attachment = { type: 'queued_command', commandMode: 'prompt', prompt: 'More' };
+    expect(verdict(chat().reply().entry({ type: 'attachment', attachment }))).toBe('busy-or-waiting: open-turn');
+  });
+
+  test('what another task’s answer was is no evidence of a hang', () => {
+    const lines = chat().turn().kill().nudge().reply().turn('b2', 'toolu_2').kill({ task: 'b2', call: 'toolu_2' });
+    expect(replayed(lines).evidence.map(({ note }) => note)).not.toContain('killed notice of task b1, answered');
   });
 });
 

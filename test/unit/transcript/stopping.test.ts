@@ -83,6 +83,19 @@ describe('the entry at which a chat is decided', () => {
     expect(decidedAt(old().human().enqueue(start).call('other').reply().human().reply().kill())).toBe(7);
   });
 
+  test('another task’s launch or notice is not the one', () => {
+    const start = JSON.stringify({ task_id: 'b9', tool_use_id: 'other' });
+    const lines = old().turn().human().enqueue(start).call('other').reply().human().reply().kill();
+    expect(decidedAt(lines)).toBe(8);
+    const noticed = old().turn().kill({ task: 'b9', call: 't9' }).human().reply().human().reply().kill();
+    expect(decidedAt(noticed)).toBe(8);
+  });
+
+  test('a queued notice neither opens a turn nor begins one', () => {
+    expect(decidedAt(old().human().call('t1').kill())).toBe(7);
+    expect(decidedAt(old().human().kill({ status: 'completed' }).reply())).toBe(6);
+  });
+
   test('words in a tool’s result are no launch', () => {
     const words = old()
       .human()
