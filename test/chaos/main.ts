@@ -43,4 +43,6 @@ async function chaos(options: ChaosOptions): Promise<number> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-process.exitCode = await main(process.argv.slice(2));
+const status = await main(process.argv.slice(2));
+// What is still open here (kept-alive sockets to services that were killed) has nobody at its other end.
+process.exit(status);

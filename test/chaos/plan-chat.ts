@@ -84,7 +84,7 @@ export interface ChatPlan {
   /** The nudged turn: until its prompt is written, and until it ends. */
   promptMs: number;
   replyMs: number;
-  /** Silent: the turn is long, and its webhooks come late. */
+  /** Silent: the turn is long, its webhooks come late, and the worker that called dies before it hears the answer. */
   slowSilence: boolean;
   api: { get: ApiFault[]; post: ApiFault[] };
   webhooks: {

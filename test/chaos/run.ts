@@ -86,7 +86,7 @@ export async function runChaos(options: ChaosOptions): Promise<Outcome> {
   const api = await ChaosSessionApi.start({
     chats: run.chats,
     journal: run.journal,
-    beforeAnswer: (worker) => run.windows.beforeAnswer(worker),
+    beforeAnswer: (worker, chat, started) => run.windows.beforeAnswer(worker, started && chat.plan.slowSilence),
     busyBeforeKey: options.sabotage === 'lookup',
   });
   try {

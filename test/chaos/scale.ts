@@ -5,7 +5,8 @@
 export const DEBOUNCE_MS = 500;
 export const WAKE_GRACE_MS = 3_000;
 export const SESSION_API_TIMEOUT_MS = 1_000;
-export const CONFIRM_MS = 8_000;
+/** Past the end of the run: a chat whose nudged turn dies silently is unconfirmed by design, and five in a row would rightly pause all. */
+export const CONFIRM_MS = 900_000;
 export const SETTLE_MS = 200;
 
 /** Projects and their caps (`maxRetries`). */

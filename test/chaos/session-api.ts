@@ -10,7 +10,7 @@ export interface SessionApiOptions {
   chats: ReadonlyMap<string, Chat>;
   journal: Journal;
   /** A message was taken and its answer is about to leave; true: it never does. */
-  beforeAnswer: (worker: WorkerName, chat: Chat, key: string) => boolean;
+  beforeAnswer: (worker: WorkerName, chat: Chat, started: boolean) => boolean;
   /** Sabotage: busy is checked before the key. */
   busyBeforeKey: boolean;
 }
@@ -107,7 +107,7 @@ export class ChaosSessionApi {
     const { answer, outcome, begin } = this.#message(chat, key, body);
     note(outcome);
     begin?.();
-    if (answer.status === 202 && this.#options.beforeAnswer(worker, chat, key)) return undefined;
+    if (answer.status === 202 && this.#options.beforeAnswer(worker, chat, outcome === 'started')) return undefined;
     return after(call, answer);
   }
 

@@ -73,9 +73,15 @@ export class Windows {
       direction === 'toServer' ? this.#call(worker, chunk.toString('latin1')) : ('pass' as const);
   }
 
-  /** A message was taken, and its answer is about to leave; true: nobody is left to hear it. */
-  beforeAnswer(worker: WorkerName): boolean {
-    return this.#spring('call and record', 'before-answer', worker);
+  /**
+   * A message was taken, and its answer is about to leave; true: nobody is left to hear it.
+   * @param always whether this one's worker dies in any case
+   */
+  beforeAnswer(worker: WorkerName, always: boolean): boolean {
+    if (!always) return this.#spring('call and record', 'before-answer', worker);
+    const killed = this.#hands.kill(worker, AWAY_MS);
+    if (killed) this.hits['call and record'] += 1;
+    return killed;
   }
 
   #redis(service: ServiceName, text: string, direction: Direction): ReturnType<Tap> {
@@ -149,6 +155,9 @@ export class Windows {
     return true;
   }
 }
+
+/** How long a worker stays away that died with its chat's plan. */
+const AWAY_MS = 500;
 
 interface Holding {
   service: ServiceName;
