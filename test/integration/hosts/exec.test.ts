@@ -95,15 +95,15 @@ describe('resuming a session whose process is dead', () => {
   });
 });
 
-describe('a session that a process holds', () => {
-  const refuses = async (desk: Desk, how: string) => {
-    const driver = desk.driver({ send: ['true'] });
-    expect(await desk.state(driver)).toMatchObject({ state: 'running', busyCode: 'process_alive' });
-    await expect(driver.send(desk.nudge)).rejects.toMatchObject(alive);
-    await expect(driver.send(desk.nudge)).rejects.toThrow(how);
-    return driver;
-  };
+const refuses = async (desk: Desk, how: string) => {
+  const driver = desk.driver({ send: ['true'] });
+  expect(await desk.state(driver)).toMatchObject({ state: 'running', busyCode: 'process_alive' });
+  await expect(driver.send(desk.nudge)).rejects.toMatchObject(alive);
+  await expect(driver.send(desk.nudge)).rejects.toThrow(how);
+  return driver;
+};
 
+describe('a session that a process holds', () => {
   test('as a hook told is not resumed; once it is dead it is', async ({ desk }) => {
     const holder = await desk.process('sleep', ['60']);
     await desk.processes.record(desk.sessionId, holder.pid);

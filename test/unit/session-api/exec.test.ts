@@ -36,13 +36,13 @@ describe('a command', () => {
   });
 });
 
-describe('a status command says', () => {
-  const ended = (code: number, stdout = '') => readStatus({ kind: 'ended', code, stdout, stderr: 'why\nmore' });
-  const state = (name: string, queuedFollowUp = false) => ({
-    kind: 'status',
-    status: { state: name, queuedFollowUp },
-  });
+const ended = (code: number, stdout = '') => readStatus({ kind: 'ended', code, stdout, stderr: 'why\nmore' });
+const state = (name: string, queuedFollowUp = false) => ({
+  kind: 'status',
+  status: { state: name, queuedFollowUp },
+});
 
+describe('a status command says', () => {
   test.each([
     ['', 0, 'idle'],
     ['Running\n', 0, 'running'],
