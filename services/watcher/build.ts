@@ -19,6 +19,8 @@ import { startBackground, type Background, type BackgroundOptions } from './back
 import { createCounter } from './counting.ts';
 import { createLive } from './live/create.ts';
 import type { LiveEvents } from './live/live-events.ts';
+import { createNotices, type CreateNoticesParts } from './notices/create.ts';
+import type { Notices } from './notices/notices.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
@@ -40,6 +42,7 @@ export interface BuildOptions {
     continueTimeoutMs?: number;
     queueHealth?: { limitMs?: number; absenceMs?: number };
     openFile?: FileWatchOptions['open'];
+    notices?: CreateNoticesParts['tuning'];
   } & Pick<BackgroundOptions, 'sweepEveryMs' | 'reconcile'>;
 }
 
@@ -101,6 +104,10 @@ export function buildWatcher(options: BuildOptions): Watcher {
   const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
   let stopping = false;
   let background: Background | undefined;
+  let notices: Notices | undefined;
+  const sessionApis = drivers
+    .remote()
+    .map(({ serverId, driver }) => ({ serverId, probe: (signal: AbortSignal) => driver.probe(signal) }));
   const live = createLive({ redis: redis.client, store: redis.store, settings, logger });
   const app = createApp({
     core,
@@ -119,9 +126,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       pingRedis: () => redis.store.now(),
       queue: () => queueHealth.look(),
       warnings: () => [...(options.warnings ?? []), ...recovery.warnings(), ...redis.warnings()],
-      sessionApis: drivers
-        .remote()
-        .map(({ serverId, driver }) => ({ serverId, probe: (signal) => driver.probe(signal) })),
+      sessionApis,
       stopping: () => stopping,
       watching: () => transcripts.counts(),
     },
@@ -138,6 +143,17 @@ export function buildWatcher(options: BuildOptions): Watcher {
         void probeAll(drivers.remote(), logger);
         for (const source of sources) source.start();
       }
+      notices ??= createNotices({
+        redis: redis.client,
+        settings,
+        sessionApis,
+        workersAlive: async () => (await queueHealth.look()).workersAlive,
+        store: redis.store,
+        metrics,
+        count,
+        log: logger,
+        tuning: tuning.notices,
+      });
       background ??= startBackground(
         { core, transcripts, published, recent },
         {
@@ -156,6 +172,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     async close() {
       stopping = true;
       await live.close();
+      await notices?.stop();
       await background?.stop();
       await Promise.all(sources.map((source) => source.close()));
       await transcripts.close();

@@ -65,6 +65,10 @@ export const COUNTERS = {
     labels: ['observation'],
     help: 'Chats that are dead in a way other than the hung signature, once for each session and generation.',
   },
+  outgoing_notices_total: {
+    labels: ['outcome'],
+    help: 'Outgoing notices: sent, failed (tried again), given-up, digested (told by a digest), dropped (too many waited).',
+  },
   evaluations_planned_total: { labels: ['why'], help: 'Evaluations put on the queue by the watcher.' },
   file_watch_errors_total: { labels: ['code'], help: 'Errors of the file watcher; the sweep goes on without it.' },
   background_failures_total: {

@@ -35,6 +35,17 @@ export function createMetrics({ processMetrics = false }: { processMetrics?: boo
       help: 'Sessions with an armed watch.',
       registers,
     }),
+    sessionApiUp: new Gauge({
+      name: 'chat_recovery_session_api_up',
+      help: 'Whether the session API of a chat server answers (1) or not (0); looked at every 30 s by watchers.',
+      labelNames: ['server'],
+      registers,
+    }),
+    paused: new Gauge({
+      name: 'chat_recovery_paused',
+      help: 'Whether automatic recovery is paused (1), by a person or by itself.',
+      registers,
+    }),
     overdueSeconds: new Gauge({
       name: 'chat_recovery_overdue_seconds',
       help: 'For how long the oldest due job has not been taken.',
