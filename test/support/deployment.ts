@@ -14,6 +14,7 @@ export async function freePort(): Promise<number> {
 }
 
 export const ADMIN_TOKEN = 'admin-token-of-a-test';
+const CHAT_SERVER_TOKEN = 'chat-server-token-of-a-test';
 const SECRET = `whsec_${Buffer.from('a secret of the end-to-end tests').toString('base64')}`;
 
 export interface DeploymentOptions {
@@ -58,10 +59,10 @@ export class Deployment {
   }
 
   startWatcher(): Promise<TestProcess> {
-    return startProcess({ file: 'services/watcher/main.ts', env: this.#env() });
+    return startProcess({ file: 'services/watcher/main.ts', env: this.environment() });
   }
   startWorker(): Promise<TestProcess> {
-    return startProcess({ file: 'services/recovery-worker/main.ts', env: this.#env() });
+    return startProcess({ file: 'services/recovery-worker/main.ts', env: this.environment() });
   }
 
   async startChatServer(): Promise<void> {
@@ -74,6 +75,7 @@ export class Deployment {
         WEBHOOK_URL: `${this.watcherUrl}/v1/events`,
         WEBHOOK_SECRET: SECRET,
         SESSION_API_TOKEN: 'session-api-token',
+        RECOVERY_TOKEN: CHAT_SERVER_TOKEN,
         REPLY_MS: '50',
         KILL_MS: '300',
         COMPLETE_MS: '300',
@@ -123,13 +125,15 @@ export class Deployment {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  #env(): Record<string, string> {
+  /** What watcher and workers are told. */
+  environment(): Record<string, string> {
     return {
       REDIS_URL: this.options.redisUrl,
       REDIS_HASH_TAG: this.options.tag,
       PORT: new URL(this.watcherUrl).port,
       WEBHOOK_SECRETS: SECRET,
       ADMIN_TOKEN,
+      CHAT_SERVER_TOKEN,
       SESSION_API_URL: this.chatsUrl,
       SESSION_API_TOKEN: 'session-api-token',
       PROJECTS_DIR: join(this.dir, 'projects'),

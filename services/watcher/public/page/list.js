@@ -1,5 +1,9 @@
 /** Rows beyond the visible ones, so that a quick scroll finds them there. */
 const OVERSCAN = 8;
+const ORDER_AFTER_MS = 120;
+
+/** @param {Element} row */
+const indexOf = (row) => Number(row.getAttribute('aria-rowindex'));
 
 /**
  * A list of any length of which only the visible rows are in the document.
@@ -22,12 +26,12 @@ export function createList({ scroller, body, rowHeight, makeRow, fillRow, keyOf 
   /** @type {readonly T[]} */
   let items = [];
   /** @type {Map<string, HTMLElement>} */
-  let rows = new Map();
-  /** @type {HTMLElement[]} rows that are out of use, to be filled again */
-  const spare = [];
+  const rows = new Map();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let ordering;
   let drawing = false;
 
-  /** First and last row that must be there, and the one that holds the focus, wherever it has been scrolled to. */
+  /** First and last row that must be there. */
   function wantedRange() {
     const height = rowHeight();
     const top = scroller.scrollTop - body.offsetTop;
@@ -40,62 +44,71 @@ export function createList({ scroller, body, rowHeight, makeRow, fillRow, keyOf 
     drawing = false;
     const { height, first, last } = wantedRange();
     body.style.height = `${items.length * height}px`;
-    /** @type {Map<string, HTMLElement>} */
-    const next = new Map();
-    /** @type {[HTMLElement, T, number][]} */
-    const visible = [];
-    for (let at = first; at <= last; at += 1) {
-      const item = items[at];
-      if (item === undefined) continue;
-      const key = keyOf(item);
-      const row = rows.get(key) ?? spare.pop() ?? makeRow();
-      next.set(key, row);
-      visible.push([row, item, at]);
+    const wanted = items.slice(first, last + 1).map((item, at) => ({ item, at: first + at, key: keyOf(item) }));
+    const free = released(new Set(wanted.map(({ key }) => key)));
+    for (const { item, at, key } of wanted) {
+      const row = rows.get(key) ?? free.pop() ?? body.appendChild(makeRow());
+      rows.set(key, row);
+      place(row, item, at, height);
     }
-    for (const [key, row] of rows) {
-      if (next.get(key) === row) continue;
-      if (row.contains(document.activeElement) && keepFocused(key, row, next)) continue;
-      row.remove();
-      spare.push(row);
-    }
-    place(visible, height);
-    rows = next;
+    for (const row of free) row.remove();
+    clearTimeout(ordering);
+    ordering = setTimeout(order, ORDER_AFTER_MS);
   }
 
   /**
-   * Removing the row that has the focus would throw a keyboard user out of the list.
+   * Takes the rows that are not wanted any more out of use. The one with the focus stays, wherever it is: removing it would throw
+   * a keyboard user out of the list.
    *
+   * @param {ReadonlySet<string>} wanted
+   */
+  function released(wanted) {
+    const free = [];
+    for (const [key, row] of rows) {
+      if (wanted.has(key) || (row.contains(document.activeElement) && keepFocused(key, row))) continue;
+      rows.delete(key);
+      free.push(row);
+    }
+    return free;
+  }
+
+  /**
    * @param {string} key
    * @param {HTMLElement} row
-   * @param {Map<string, HTMLElement>} next
    */
-  function keepFocused(key, row, next) {
+  function keepFocused(key, row) {
     const at = items.findIndex((item) => keyOf(item) === key);
     const item = items[at];
-    if (item === undefined) return false;
-    next.set(key, row);
-    place([[row, item, at]], rowHeight());
-    return true;
+    if (item !== undefined) place(row, item, at, rowHeight());
+    return item !== undefined;
   }
 
   /**
-   * In the order of the list, so that Tab and screen readers go by it too.
-   *
-   * @param {readonly [HTMLElement, T, number][]} visible
+   * @param {HTMLElement} row
+   * @param {T} item
+   * @param {number} at
    * @param {number} height
    */
-  function place(visible, height) {
-    /** @type {Element | null} */
-    let before = null;
-    for (const [row, item, at] of visible.toReversed()) {
-      const top = `translateY(${at * height}px)`;
-      if (row.style.transform !== top) row.style.transform = top;
-      row.setAttribute('aria-rowindex', String(at + 2));
-      fillRow(row, item);
-      if (row.parentNode !== body || (before !== null && row.nextElementSibling !== before))
-        body.insertBefore(row, before);
-      before = row;
+  function place(row, item, at, height) {
+    const index = String(at + 2);
+    if (row.getAttribute('aria-rowindex') !== index || row.dataset['height'] !== String(height)) {
+      row.setAttribute('aria-rowindex', index);
+      row.dataset['height'] = String(height);
+      row.style.transform = `translateY(${at * height}px)`;
     }
+    fillRow(row, item);
+  }
+
+  /**
+   * Brings the rows into the list's order, so that Tab and screen readers go by it; not while one scrolls, since it costs layout.
+   * The row with the focus is not moved but moved around: it would lose the focus.
+   */
+  function order() {
+    const sorted = [...body.children].toSorted((a, b) => indexOf(a) - indexOf(b));
+    if (sorted.every((row, at) => row === body.children[at])) return;
+    const held = sorted.findIndex((row) => row.contains(document.activeElement));
+    for (const row of sorted.slice(0, Math.max(held, 0))) sorted[held]?.before(row);
+    body.append(...sorted.slice(held + 1));
   }
 
   function redraw() {

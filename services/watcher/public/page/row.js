@@ -1,6 +1,6 @@
 import { el, setText } from './dom.js';
 import { stateOf } from './states.js';
-import { age, fullTime, projectName, shortId } from './words.js';
+import { age, projectName, shortId } from './words.js';
 
 /** @typedef {import('../../page-types.ts').Session} Session */
 
@@ -32,32 +32,55 @@ export function makeRow() {
 }
 
 /**
+ * @typedef {object} RowView
+ * @property {number} nowMs
+ * @property {boolean} chosen
+ * @property {{ busy: boolean, text: string } | undefined} outcome
+ * @property {boolean} servers name the chat server too
+ */
+
+/** What each row shows now: a row that is to show the same costs nothing. */
+/** @type {WeakMap<HTMLElement, { session: Session, age: string, chosen: boolean, outcome: RowView['outcome'], servers: boolean }>} */
+const shown = new WeakMap();
+
+/**
  * @param {HTMLElement} row
  * @param {Session} session
- * @param {{ nowMs: number, chosen: boolean, outcome: { busy: boolean, text: string } | undefined, servers: boolean }} view
+ * @param {RowView} view
  */
 export function fillRow(row, session, { nowMs, chosen, outcome, servers }) {
+  const next = { session, age: age(nowMs - sinceMs(session)), chosen, outcome, servers };
+  const before = shown.get(row);
+  const same = before?.session === session && before.age === next.age && before.chosen === chosen;
+  if (same && before.outcome === outcome && before.servers === servers) return;
+  shown.set(row, next);
+  draw(row, next);
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {NonNullable<ReturnType<typeof shown.get>>} view
+ */
+function draw(row, { session, age: lasted, chosen, outcome, servers }) {
   const state = stateOf(session.state);
-  const [badge, open, name, id, what, time, button] = partsOf(row);
+  const project = projectName(session.project);
+  const id = shortId(session.sessionId);
+  const [badge, open, name, code, what, time, button] = partsOf(row);
   row.dataset['id'] = session.sessionId;
   row.dataset['tone'] = state.tone;
   row.classList.toggle('chosen', chosen);
   setText(badge, state.label);
-  badge.dataset['tone'] = state.tone;
-  setText(name, servers ? `${projectName(session.project)} · ${session.server}` : projectName(session.project));
-  setText(id, shortId(session.sessionId));
+  setText(name, servers ? `${project} · ${session.server}` : project);
+  setText(code, id);
   if (chosen) open.setAttribute('aria-current', 'true');
   else open.removeAttribute('aria-current');
   setText(what, outcome === undefined ? whatHappened(session) : outcome.text);
-  what.title = what.textContent ?? '';
-  const since = sinceMs(session);
-  setText(time, age(nowMs - since));
-  time.title = fullTime(since);
+  setText(time, lasted);
   // Where a nudge is on its way a click too many is one by mistake; the chat itself, opened, still offers it.
   const offered = session.actions.continue.allowed && state.group === 'attention';
   button.hidden = !offered && outcome?.busy !== true;
   button.disabled = outcome?.busy === true;
-  button.setAttribute('aria-label', `Continue chat ${shortId(session.sessionId)} of ${projectName(session.project)}`);
+  if (!button.hidden) button.setAttribute('aria-label', `Continue chat ${id} of ${project}`);
 }
 
 /** @type {WeakMap<HTMLElement, ReturnType<typeof findParts>>} */

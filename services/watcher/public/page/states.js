@@ -7,8 +7,8 @@
 export const GROUPS = /** @type {const} */ ({
   attention: 'Needs attention',
   progress: 'In progress',
-  watching: 'Watching',
   recovered: 'Recovered',
+  watching: 'Watching',
   rest: 'Idle or closed',
 });
 const ORDER = /** @type {Group[]} */ (Object.keys(GROUPS));

@@ -63,6 +63,7 @@ const NAMES = {
   provenBy: 'Proven by',
   task: 'Task',
   by: 'By',
+  cid: 'Correlation id',
   streak: 'Without effect in a row',
 };
 
