@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from './checkout.ts';
 import { registerDemo } from './demo/register.ts';
+import { registerDoctor } from './doctor/register.ts';
 import { registerExplain } from './explain.ts';
 import { registerHealth } from './health/register.ts';
 import { registerScan } from './scan.ts';
@@ -16,7 +17,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion())
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
-  for (const register of [registerStart, registerDemo, registerExplain, registerScan, registerHealth])
+  for (const register of [registerStart, registerDemo, registerExplain, registerScan, registerHealth, registerDoctor])
     register(program);
   await program.parseAsync([...argv]);
 }
