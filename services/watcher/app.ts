@@ -14,6 +14,7 @@ import { needsRedis } from './redis-away.ts';
 import { requestLog } from './request-log.ts';
 import { accessRoutes } from './routes/access.ts';
 import { BOARD_PATH, boardRoutes } from './routes/board.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { eventRoutes } from './routes/events.ts';
 import { healthRoutes, type HealthParts } from './routes/health.ts';
 import { loginRoutes } from './routes/login.ts';
@@ -49,6 +50,7 @@ export function createApp(parts: AppParts): Express {
   app.use(securityHeaders());
   app.use(healthRoutes(parts.health));
   app.use(openApiRoutes());
+  app.use(docsRoutes());
   app.use(noticeRoutes());
   app.use(access.chatPages);
   // Authenticated by signature, not by a token: before the guard of everything else below /v1.

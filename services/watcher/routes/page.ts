@@ -3,7 +3,7 @@ import express, { Router, type RequestHandler } from 'express';
 import { onlyMethods } from '../problems.ts';
 
 /** Static files, beside the sources here and copied beside what is built. */
-const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));
+export const PUBLIC = fileURLToPath(new URL('../public', import.meta.url));
 const NOTICE = 'chat-recovery-notice.js';
 
 /**
@@ -43,8 +43,10 @@ export function noticeRoutes(): Router {
   return router;
 }
 
+export const PAGE_HEADERS = { 'content-security-policy': PAGE_POLICY, 'cache-control': REVALIDATE };
+
 const headers: RequestHandler = (_req, res, next) => {
-  res.set({ 'content-security-policy': PAGE_POLICY, 'cache-control': REVALIDATE });
+  res.set(PAGE_HEADERS);
   next();
 };
 
