@@ -36,9 +36,12 @@ async function chaos(options: ChaosOptions): Promise<number> {
     console.log(`Passed. Seed ${options.seed}.`);
     return 0;
   }
-  const { seed, chats, minutes } = options;
+  const { seed, chats, minutes, sabotage } = options;
+  const broken = sabotage === undefined ? '' : ` --break ${sabotage}`;
   console.log(`FAILED: ${failures.join('; ')}.`);
-  console.log(`The same schedule again: npm run chaos -- --seed ${seed} --chats ${chats} --minutes ${minutes}`);
+  console.log(
+    `The same schedule again: npm run chaos -- --seed ${seed} --chats ${chats} --minutes ${minutes}${broken}`,
+  );
   return 1;
 }
 

@@ -46,6 +46,9 @@ export interface Program {
  */
 export function compile(sabotage: Sabotage | undefined): Program {
   const root = mkdtempSync(join(tmpdir(), 'chat-recovery-program-'));
+  const remove = (): void => rmSync(root, { recursive: true, force: true });
+  // Also where a signal ends this program first.
+  process.once('exit', remove);
   for (const name of ['services', 'shared', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(ROOT, name), join(root, name), { recursive: true });
   }
@@ -56,7 +59,7 @@ export function compile(sabotage: Sabotage | undefined): Program {
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The services do not compile: ${stdout}`);
   for (const name of ['services', 'shared']) copyAssets(join(root, name), join(root, 'dist', name));
-  return { root, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return { root, remove };
 }
 
 /** Scripts for Redis and whatever else stands beside the sources. */
