@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from './checkout.ts';
+import { registerConformance } from './conformance/register.ts';
 import { registerDemo } from './demo/register.ts';
 import { registerDoctor } from './doctor/register.ts';
 import { registerExplain } from './explain.ts';
@@ -17,8 +18,16 @@ async function main(argv: readonly string[]): Promise<void> {
     .version(packageVersion())
     .showHelpAfterError('(add --help for the options)')
     .exitOverride();
-  for (const register of [registerStart, registerDemo, registerExplain, registerScan, registerHealth, registerDoctor])
-    register(program);
+  const commands = [
+    registerStart,
+    registerDemo,
+    registerExplain,
+    registerScan,
+    registerConformance,
+    registerHealth,
+    registerDoctor,
+  ];
+  for (const register of commands) register(program);
   await program.parseAsync([...argv]);
 }
 

@@ -1,5 +1,6 @@
 import express, { type Express } from 'express';
 import type { Chats } from './chats.ts';
+import { conformanceRoute } from './conformance-route.ts';
 import { controlRoutes } from './control-routes.ts';
 import type { Happenings } from './happenings.ts';
 import { notFound, problemHandler, requireToken } from './http.ts';
@@ -31,6 +32,7 @@ export function createApp({ chats, happenings, token, page, recovery, log }: App
   app.use(recoveryProxy(chats, recovery));
   app.use(sessionRoutes(chats));
   app.use(controlRoutes(chats, happenings));
+  app.use(conformanceRoute(chats, happenings));
   app.use(notFound);
   app.use(problemHandler(log));
   return app;

@@ -10,6 +10,8 @@ export interface TcpProxy {
   cutOnce(): void;
   /** Bytes stop in both directions, kept until `heal`; connections stay open, new ones are taken and hang. */
   freeze(): void;
+  /** Connections that are open now go dead: they stay open, and nothing comes through any more. New ones are served. */
+  deaden(): void;
   /** Each chunk waits this long, in both directions. */
   delay(ms: number): void;
   /** Cuts a connection after it has brought this many more bytes `toServer` or `toClient`: a request or reply torn in two. */
@@ -28,6 +30,8 @@ export type Direction = 'toServer' | 'toClient';
 export type Tap = (chunk: Buffer, direction: Direction) => 'pass' | 'drop' | 'swallow';
 
 interface Fault {
+  /** Connections made up to this one are dead. */
+  deadUpTo: number;
   cut: boolean;
   frozen: boolean;
   delayMs: number;
@@ -36,7 +40,8 @@ interface Fault {
 
 /** A TCP proxy that breaks the network on purpose, between a client and `target` on loopback. */
 export async function tcpProxy(target: { port: number; host?: string }, tap?: Tap): Promise<TcpProxy> {
-  const fault: Fault = { cut: false, frozen: false, delayMs: 0, cutAfter: undefined };
+  const fault: Fault = { deadUpTo: 0, cut: false, frozen: false, delayMs: 0, cutAfter: undefined };
+  let made = 0;
   const sockets = new Set<Socket>();
   const held = new Set<() => void>();
   const server = createServer((client) => {
@@ -45,7 +50,8 @@ export async function tcpProxy(target: { port: number; host?: string }, tap?: Ta
       return;
     }
     const upstream = connect({ port: target.port, host: target.host ?? '127.0.0.1' });
-    pair(client, upstream, { fault, held, tap }, sockets);
+    made += 1;
+    pair(client, upstream, { fault, held, tap, number: made }, sockets);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -70,6 +76,9 @@ export async function tcpProxy(target: { port: number; host?: string }, tap?: Ta
     freeze() {
       fault.frozen = true;
     },
+    deaden() {
+      fault.deadUpTo = made;
+    },
     delay(ms) {
       fault.delayMs = ms;
     },
@@ -88,6 +97,8 @@ export async function tcpProxy(target: { port: number; host?: string }, tap?: Ta
 }
 
 interface Wire {
+  /** Which connection this is, from 1. */
+  number: number;
   fault: Fault;
   /** What each frozen flow does once it is thawed. */
   held: Set<() => void>;
@@ -110,7 +121,7 @@ function pair(client: Socket, upstream: Socket, wire: Wire, sockets: Set<Socket>
   }
 }
 
-function flow(from: Socket, to: Socket, direction: Direction, { fault, held, tap }: Wire): void {
+function flow(from: Socket, to: Socket, direction: Direction, { fault, held, tap, number }: Wire): void {
   const frozen: Buffer[] = [];
   const cut = (): void => {
     to.destroy();
@@ -148,7 +159,7 @@ function flow(from: Socket, to: Socket, direction: Direction, { fault, held, tap
   from.on('data', (chunk: Buffer) => {
     const verdict = tap?.(chunk, direction);
     if (verdict === 'drop') return cut();
-    swallows ||= verdict === 'swallow';
+    swallows ||= verdict === 'swallow' || number <= fault.deadUpTo;
     if (swallows) return undefined;
     if (fault.delayMs === 0 && late.length === 0) return pass(chunk);
     late.push(chunk);
