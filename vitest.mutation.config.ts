@@ -7,6 +7,9 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    include: ['test/unit/transcript/{fixtures,reported-shapes,rules,replay,stopping,notification}.test.ts'],
+    include: [
+      'test/unit/transcript/{fixtures,reported-shapes,rules,replay,stopping,notification}.test.ts',
+      'test/unit/worker/decide.test.ts',
+    ],
   },
 });

@@ -100,6 +100,8 @@ describe('before anybody is asked', () => {
     ['retries-zero', { settings: { ...chat().settings, maxRetries: 0 } }],
     ['user-stop', { record: record({ userStopped: true }) }],
     ['user-stop', { record: record({ stoppedTaskIds: ['b1'] }) }],
+    ['drive-mode-unknown', { record: record({ autoReason: 'turn-end-lost', auto: false }) }],
+    ['found-hung', { record: record({ autoReason: 'found-hung', auto: false }) }],
     ['notice-too-old', { noticeFirstSeenMs: NOW - 60_001 }],
     ['api-refused', { record: refused }],
   ])('%s ends it', ([reason, change]) => {
@@ -116,6 +118,34 @@ describe('before anybody is asked', () => {
       expect(decideHung(chat({ record: refused, why }))).toEqual({ do: 'act' });
     },
   );
+
+  test.for<[string, Partial<SessionRecord>]>([
+    [
+      'a turn end that was lost once, with one since that says session mode',
+      { autoReason: 'turn-end-lost', auto: true },
+    ],
+    ['a chat found hung, with a turn end since', { autoReason: 'found-hung', auto: true }],
+    [
+      'a watch that was armed without Layer 3, which was switched on since',
+      { autoReason: 'surface-only', auto: false },
+    ],
+    ['no task at all to have been stopped', { notice: { ...record().notice!, tasks: [] } }],
+    ['a record whose notice is not there yet', { notice: undefined }],
+  ])('%s: act', ([, change]) => {
+    expect(decideHung(chat({ record: record(change) }))).toEqual({ do: 'act' });
+  });
+
+  test.for(['accepted', 'unknown', 'refused', 'void'] as const)(
+    'an attempt that ended %s is no refusal for good',
+    (outcome) => {
+      const settled = record({ attempt: { ...refused.attempt!, outcome } });
+      expect(decideHung(chat({ record: settled }))).toEqual({ do: 'act' });
+    },
+  );
+
+  test('a refusal with no notice standing belongs to no hang', () => {
+    expect(decideHung(chat({ record: record({ ...refused, notice: undefined }) }))).toEqual({ do: 'act' });
+  });
 
   test('a refusal of another hang does not count against this one', () => {
     const other = record({ ...refused, notice: { ...record().notice!, id: 'n2' } });
@@ -151,6 +181,7 @@ describe('both views must agree', () => {
 
   test.for([
     ['turn-running', { ...status, state: 'running' }],
+    ['process-alive', { ...status, state: 'running', busyCode: 'process_alive' }],
     ['waiting', { ...status, state: 'waiting' }],
     ['queued-follow-up', { ...status, queuedFollowUp: true }],
   ] as const)('%s: again in a second, and it counts', ([reason, answer]) => {
@@ -189,6 +220,11 @@ describe('a claim that was not granted', () => {
     expect(decideClaim(reason, NOW, retryAtMs)).toEqual({ do: 'wait', reason, atMs, counts: false });
   });
 
+  test('a transcript that changed meanwhile is read again soon, and that counts', () => {
+    const again = { do: 'wait', reason: 'transcript-changed', atMs: NOW + 250, counts: true };
+    expect(decideClaim('transcript-changed', NOW, undefined)).toEqual(again);
+  });
+
   test('anything else ends it', () => {
     expect(decideClaim('superseded', NOW, undefined)).toEqual({ do: 'end', reason: 'superseded' });
   });
@@ -204,6 +240,10 @@ describe('work that has become void', () => {
 
   test('the job of the session as it stands is not void', () => {
     expect(voidReason(context({}), 3, 86_400_000)).toBeUndefined();
+  });
+  test('a watch exactly as old as the limit, or of unknown age, is not void', () => {
+    expect(voidReason(context({ armedMs: NOW - 86_400_000 }), 3, 86_400_000)).toBeUndefined();
+    expect(voidReason(context({ armedMs: undefined }), 3, 86_400_000)).toBeUndefined();
   });
   test.for<[string, Partial<SessionRecord> | undefined]>([
     ['session-unknown', undefined],
