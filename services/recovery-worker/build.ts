@@ -1,4 +1,5 @@
 import { collapseErrors } from '#shared/platform/collapse.js';
+import { withDeadline } from '#shared/platform/deadline.js';
 import { createLogger, type Logger } from '#shared/platform/logger.js';
 import { createMetrics } from '#shared/platform/metrics.js';
 import { closeRedis, createRedis } from '#shared/platform/redis.js';
@@ -20,6 +21,7 @@ import { startWorker, type RecoveryWorker } from './worker.ts';
 
 /** How long a job's Redis or queue call may take before the job is tried again. */
 const QUEUE_DEADLINE_MS = 10_000;
+const CLOSE_WITHIN_MS = 500;
 
 export interface WorkerService {
   logger: Logger;
@@ -91,6 +93,7 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
   });
   const check = startSelfCheck({
     pulse: createPulse(redis, settings.redisTag),
+    queue,
     worker: {
       active: worker.active,
       onTaken: worker.onTaken,
@@ -114,7 +117,9 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
       await check.stop();
       await worker.close(settings.shutdownDeadlineMs);
       ticker.stop();
-      await queue.close();
+      await withDeadline(queue.close(), CLOSE_WITHIN_MS, 'the queue').catch((err: unknown) =>
+        logger.warn({ err }, 'The queue did not end well.'),
+      );
       await Promise.all([drivers.close(), transcripts.close()]);
       await Promise.all([closeRedis(redis), closeRedis(connection)]);
     },

@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
-import type { Pulse } from '#shared/queue/pulse.js';
+import type { Pulse, QueueState } from '#shared/queue/pulse.js';
+import type { RecoveryQueue } from '#shared/queue/queue.js';
 import { createHearing } from './hearing.ts';
 
 /** What the self-check watches and may replace. */
@@ -17,6 +18,7 @@ export interface Checked {
 export interface SelfCheckOptions {
   pulse: Pulse;
   worker: Checked;
+  queue: Pick<RecoveryQueue, 'free'>;
   logger: Logger;
   /** Replacing it did not help: the process is to end, so that its supervisor starts another. */
   onHopeless: () => void;
@@ -38,20 +40,24 @@ export interface SelfCheck {
 
 const EVERY_MS = 5_000;
 const DEAF_AFTER_MS = 20_000;
+/** Later than this a delayed job is overdue by Redis' clock and is made due by hand, whatever keeps the workers from it. */
+const LATE_MS = 2_000;
 /** Beats that may be missed before a worker counts as gone. */
 const BEATS = 4;
 const RESTARTS = 2;
 const LEAVE_WITHIN_MS = 500;
 /**
  * A worker shows itself in Redis as long as it hears its queue. A deaf one is replaced inside the process, which keeps jobs
- * under way; if two replacements in a row do not help, the process ends. Redis being away is no deafness.
+ * under way; if two replacements in a row do not help, the process ends. Redis being away is no deafness. Delayed jobs that
+ * are overdue by Redis' clock are freed: BullMQ goes by each worker's own, which may be behind.
  */
-export function startSelfCheck({ pulse, worker, logger, onHopeless, tuning = {} }: SelfCheckOptions): SelfCheck {
+export function startSelfCheck({ pulse, worker, queue, logger, onHopeless, tuning = {} }: SelfCheckOptions): SelfCheck {
   const { everyMs = EVERY_MS, deafAfterMs = DEAF_AFTER_MS } = tuning;
   const id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   const hearing = createHearing(deafAfterMs);
   let restarts = 0;
   let deaf = false;
+  let clockIsOff = false;
   let checking: Promise<void> | undefined;
   const well = (): void => {
     restarts = 0;
@@ -69,6 +75,8 @@ export function startSelfCheck({ pulse, worker, logger, onHopeless, tuning = {} 
       everyMs * BEATS,
       'the pulse',
     );
+    tellOfClock(state);
+    if (state.overdueMs >= LATE_MS && !state.paused) await queue.free(state.overdue);
     const verdict = hearing.judge(state, { active: worker.active(), concurrency: worker.concurrency });
     if (verdict === 'fine') well();
     if (verdict !== 'deaf') return;
@@ -83,6 +91,15 @@ export function startSelfCheck({ pulse, worker, logger, onHopeless, tuning = {} 
     restarts += 1;
     logger.error({ overdue, overdueMs, waiting, restarts }, 'Due jobs are not taken: the worker listens anew.');
     worker.restart();
+  }
+
+  /** Once for each change: BullMQ takes a job for due by the worker's own clock. */
+  function tellOfClock({ nowMs }: QueueState): void {
+    const offMs = Date.now() - nowMs;
+    const isOff = Math.abs(offMs) >= LATE_MS;
+    if (isOff && !clockIsOff)
+      logger.warn({ offMs }, 'The clock of this machine differs from that of Redis: jobs start late.');
+    clockIsOff = isOff;
   }
 
   function tick(): void {

@@ -1,5 +1,6 @@
 import { DelayedError, UnrecoverableError, Worker, type Job } from 'bullmq';
 import { collapseErrors } from '#shared/platform/collapse.js';
+import { withDeadline } from '#shared/platform/deadline.js';
 import { closeRedis, type RedisClient } from '#shared/platform/redis.js';
 import { JOB_VERSION, JOBS, QUEUE_NAME, type JobData, type JobName } from '#shared/queue/jobs.js';
 import { queuePrefix } from '#shared/queue/queue.js';
@@ -43,6 +44,8 @@ interface Listener {
   client: RedisClient;
 }
 
+/** What a job that was cut off needs to end. */
+const CUT_OFF_MS = 1_000;
 /** A worker that was replaced is given this long for its last jobs. */
 const RETIRE_WITHIN_MS = 30_000;
 
@@ -123,9 +126,11 @@ async function drain({ bull, client }: Listener, deadlineMs: number, { logger }:
     bull.cancelAllJobs('shutdown');
   }, deadlineMs);
   try {
-    await bull.close();
+    await withDeadline(bull.close(), deadlineMs + CUT_OFF_MS, 'the worker');
   } catch (err) {
+    // Redis is away: BullMQ would wait for it without end. Its jobs are taken up by others once their locks are over.
     logger.warn({ err }, 'A worker did not end well.');
+    bull.disconnect().catch(() => undefined);
   } finally {
     clearTimeout(timer);
     await closeRedis(client);

@@ -19,6 +19,8 @@ export const JOB_OPTIONS = {
   backoff: { type: 'exponential', delay: 500 },
 } as const satisfies JobsOptions;
 
+const FREE_AT_ONCE = 100;
+
 export interface AddOptions {
   /** Never repeated for new work: a reused id is ignored without a word while the old job exists. */
   jobId: string;
@@ -41,6 +43,11 @@ export interface RecoveryQueue {
     data: JobData<N>,
     options: { jobId: string; nowMs: number; timeoutMs: number },
   ): Promise<unknown>;
+  /**
+   * Makes the first `count` delayed jobs (a hundred at most) due now. One that was not due yet puts itself off again, so
+   * this may be asked twice. Resolves with how many there were.
+   */
+  free(count: number): Promise<number>;
   /** For the board. */
   readonly bull: Queue;
   close(): Promise<void>;
@@ -96,6 +103,12 @@ export function createRecoveryQueue({ connection, answers, tag, deadlineMs, onEr
         if (error instanceof Error && error.message.includes('timed out')) throw new NoAnswer(timeoutMs);
         throw error;
       });
+    },
+    async free(count) {
+      const jobs = count < 1 ? [] : await timed(bull.getDelayed(0, Math.min(count, FREE_AT_ONCE) - 1));
+      // One that a worker took meanwhile is not delayed any more, which is all that was wanted.
+      await timed(Promise.allSettled(jobs.map((job) => job.promote())));
+      return jobs.length;
     },
     async close() {
       await events?.close();

@@ -30,6 +30,7 @@ describe('R38: a worker that does not hear its queue', () => {
     await bench.look(await bench.hungChat());
     const check = startSelfCheck({
       pulse,
+      queue: bench.queue,
       worker: {
         concurrency: 5,
         active: () => 0,
