@@ -1,3 +1,4 @@
+import type { Telemetry } from 'bullmq';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import { createLogger, type Logger } from '#shared/platform/logger.js';
@@ -40,6 +41,8 @@ export interface BuildOptions {
   onHopeless?: () => void;
   /** Variables of which commands get a few; the process's own. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** Traces; `undefined`: none. */
+  telemetry?: Telemetry | undefined;
   /** What a test may have other than a process has. */
   tuning?: SelfCheckTuning;
 }
@@ -63,6 +66,7 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     tag: settings.redisTag,
     deadlineMs: QUEUE_DEADLINE_MS,
     onError: collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Queue error.') }),
+    telemetry: options.telemetry,
   });
   const parts: WorkerParts = {
     store: createSessionStore({
@@ -90,6 +94,7 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     concurrency: settings.workerConcurrency,
     parts,
     onError: collapseErrors({ report: (err, leftOut) => logger.warn({ err, leftOut }, 'Worker error.') }),
+    telemetry: options.telemetry,
   });
   const check = startSelfCheck({
     pulse: createPulse(redis, settings.redisTag),

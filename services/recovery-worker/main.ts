@@ -1,10 +1,12 @@
 import { runUntilStopped } from '#shared/platform/shutdown.js';
+import { loadTelemetry } from '#shared/platform/telemetry.js';
 import { settingsAtStart } from '#shared/settings/at-start.js';
 import { buildWorker } from './build.ts';
 import { listenWorker } from './http.ts';
 
 const { settings, warnings } = settingsAtStart(process.env);
-const service = buildWorker(settings, { onHopeless: () => stopper.fail() });
+const telemetry = await loadTelemetry(settings);
+const service = buildWorker(settings, { onHopeless: () => stopper.fail(), telemetry });
 for (const warning of warnings) service.logger.warn({ warning }, 'A setting was not taken.');
 const stopper = runUntilStopped({
   logger: service.logger,

@@ -1,4 +1,4 @@
-import { DelayedError, UnrecoverableError, Worker, type Job } from 'bullmq';
+import { DelayedError, UnrecoverableError, Worker, type Job, type Telemetry } from 'bullmq';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import { closeRedis, type RedisClient } from '#shared/platform/redis.js';
@@ -36,6 +36,8 @@ export interface WorkerOptions {
   parts: WorkerParts;
   /** Told BullMQ's errors. */
   onError: (error: Error) => void;
+  /** Traces; `undefined`: none. */
+  telemetry?: Telemetry | undefined;
 }
 
 /** One BullMQ worker and the connection that was made for it. */
@@ -90,7 +92,8 @@ export function startWorker(options: WorkerOptions): RecoveryWorker {
 
 type Process = (job: Job, token: string, signal: AbortSignal | undefined) => Promise<unknown>;
 
-function listen({ connect, tag, concurrency, parts, onError }: WorkerOptions, process: Process): Listener {
+function listen(options: WorkerOptions, process: Process): Listener {
+  const { connect, tag, concurrency, parts, onError, telemetry } = options;
   const client = connect();
   const bull: Worker = new Worker(
     QUEUE_NAME,
@@ -104,6 +107,7 @@ function listen({ connect, tag, concurrency, parts, onError }: WorkerOptions, pr
       lockDuration: 10_000,
       stalledInterval: 5_000,
       maxStalledCount: 100,
+      ...(telemetry === undefined ? {} : { telemetry }),
     },
   );
   bull.on('error', onError);

@@ -1,3 +1,4 @@
+import type { Telemetry } from 'bullmq';
 import type { Express } from 'express';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
@@ -37,6 +38,8 @@ export interface BuildOptions {
   metrics: Metrics;
   /** Warnings of the settings' loading, shown in `/readyz`. */
   warnings?: readonly string[];
+  /** Traces; `undefined`: none. */
+  telemetry?: Telemetry | undefined;
   /** What a test may have other than a process has. */
   tuning?: {
     continueTimeoutMs?: number;
@@ -194,7 +197,7 @@ async function probeAll(drivers: { serverId: string; driver: SessionDriver }[], 
 }
 
 /** Clients, store and queue; what Redis lacks (eviction policy, persistence) is known once it has been there. */
-function connect({ settings, logger }: BuildOptions) {
+function connect({ settings, logger, telemetry }: BuildOptions) {
   const { redisUrl: url, redisTag: tag } = settings;
   const client = createRedis({ url, role: 'fail-fast', name: 'watcher', logger });
   let answers: RedisClient | undefined;
@@ -205,6 +208,7 @@ function connect({ settings, logger }: BuildOptions) {
     tag,
     deadlineMs: QUEUE_DEADLINE_MS,
     onError,
+    telemetry,
   });
   const store = createSessionStore({
     redis: client,

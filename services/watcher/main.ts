@@ -2,6 +2,7 @@ import { listen } from '#shared/platform/http-server.js';
 import { createLogger } from '#shared/platform/logger.js';
 import { createMetrics } from '#shared/platform/metrics.js';
 import { runUntilStopped } from '#shared/platform/shutdown.js';
+import { loadTelemetry } from '#shared/platform/telemetry.js';
 import { settingsAtStart } from '#shared/settings/at-start.js';
 import { createSettingsService } from '#shared/settings/service.js';
 import { openness } from './access/openness.ts';
@@ -25,6 +26,7 @@ const watcher = buildWatcher({
   logger,
   metrics,
   warnings: [...open, ...warnings],
+  telemetry: await loadTelemetry(settings),
 });
 
 if (!(await watcher.connected(CONNECT_WITHIN_MS))) logger.warn({}, 'Redis is not there; deliveries are answered 503.');

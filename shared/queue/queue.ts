@@ -1,4 +1,4 @@
-import { Queue, QueueEvents, type ConnectionOptions, type JobsOptions } from 'bullmq';
+import { Queue, QueueEvents, type ConnectionOptions, type JobsOptions, type Telemetry } from 'bullmq';
 import { withDeadline } from '#shared/platform/deadline.js';
 import { QUEUE_NAME, type JobData, type JobName } from './jobs.ts';
 
@@ -69,12 +69,15 @@ export interface QueueOptions {
   tag: string;
   deadlineMs: number;
   onError: (error: Error) => void;
+  /** Traces; `undefined`: none. */
+  telemetry?: Telemetry | undefined;
 }
 
 /** Makes the queue's producer side. Closes what it made, never the clients that it was given. */
-export function createRecoveryQueue({ connection, answers, tag, deadlineMs, onError }: QueueOptions): RecoveryQueue {
+export function createRecoveryQueue(options: QueueOptions): RecoveryQueue {
+  const { connection, answers, tag, deadlineMs, onError, telemetry } = options;
   const prefix = queuePrefix(tag);
-  const bull = new Queue(QUEUE_NAME, { connection, prefix });
+  const bull = new Queue(QUEUE_NAME, { connection, prefix, ...(telemetry === undefined ? {} : { telemetry }) });
   bull.on('error', onError);
   let events: QueueEvents | undefined;
   const listen = (): QueueEvents => {

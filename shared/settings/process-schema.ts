@@ -203,6 +203,11 @@ export const processShape = {
     theme: 'general',
     doc: 'The least severe log lines that are written.',
   }),
+  traces: setting(flag, false, {
+    variable: 'OTEL_TRACES',
+    theme: 'general',
+    doc: 'Traces of jobs through the OpenTelemetry API (`bullmq-otel`); the SDK that sends them is loaded beside (docs/observability).',
+  }),
   shutdownDeadlineMs: setting(durationMs, 8_000, {
     variable: 'SHUTDOWN_DEADLINE_MS',
     theme: 'general',

@@ -53,6 +53,7 @@ describe('process settings', () => {
       configFile: undefined,
       dataDir: './data',
       logLevel: 'info',
+      traces: false,
       shutdownDeadlineMs: 8_000,
       chatServers: [
         {
