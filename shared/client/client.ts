@@ -1,8 +1,9 @@
 import type { LifecycleData, LifecycleEvent, LifecycleType } from './events.ts';
 import { createGate } from './gate.ts';
 import { deliveryOf, Outbox, type Delivery } from './outbox.ts';
-import { post, type Tried, type WebhookTarget } from './post.ts';
+import { post, type Tried } from './post.ts';
 import { Stamps } from './stamps.ts';
+import type { WebhookTarget } from './target.ts';
 
 /** What became of an event, for a log. */
 export interface LifecycleReport {

@@ -10,5 +10,5 @@ export {
   type LifecycleReport,
 } from './client.ts';
 export type { BackgroundTask, Cause, LifecycleData, LifecycleEvent, LifecycleType } from './events.ts';
-export type { WebhookTarget } from './post.ts';
 export { signedHeaders } from './signature.ts';
+export type { WebhookTarget } from './target.ts';

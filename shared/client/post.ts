@@ -2,14 +2,7 @@ import { backoffMs } from '#shared/session-api/backoff.js';
 import { parseRetryAfter } from '#shared/session-api/failure.js';
 import type { Delivery } from './outbox.ts';
 import { signedHeaders } from './signature.ts';
-
-/** Where deliveries go. */
-export interface WebhookTarget {
-  /** The watcher's `/v1/events`. */
-  url: string;
-  /** `whsec_` and base64, or plain text; without one nothing is signed (a watcher on loopback without secrets takes that). */
-  secret?: string | undefined;
-}
+import type { WebhookTarget } from './target.ts';
 
 /** What one try came to. */
 export type Tried =

@@ -28,11 +28,12 @@ export function otherMachineImpossible(): string | undefined {
   }
 }
 
+const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'ignore' });
+
 export function otherMachine(hidden: string): OtherMachine {
   const id = randomBytes(3).toString('hex');
   const [namespace, here, there] = [`cr${id}`, `cra${id}`, `crb${id}`];
   const net = `10.${randomInt(100, 200)}.${randomInt(0, 255)}`;
-  const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'ignore' });
   ip('netns', 'add', namespace);
   ip('link', 'add', here, 'type', 'veth', 'peer', 'name', there, 'netns', namespace);
   ip('addr', 'add', `${net}.1/30`, 'dev', here);
@@ -43,7 +44,16 @@ export function otherMachine(hidden: string): OtherMachine {
   // The mount is the namespace's alone, and everything that is run gets it before it is begun.
   const script = 'mount -t tmpfs -o ro none "$1" && shift && exec "$@"';
   const wrapped = (program: string, args: string[]): string[] => [
-    ...['netns', 'exec', namespace, 'unshare', '--mount', 'sh', '-c', script, 'sh', hidden],
+    'netns',
+    'exec',
+    namespace,
+    'unshare',
+    '--mount',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    hidden,
     program,
     ...args,
   ];
