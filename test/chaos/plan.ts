@@ -8,9 +8,11 @@ export interface Plan {
   phases: Phases;
   chats: ChatPlan[];
   faults: Fault[];
-  /** Chats of the last act, in which no watcher ever comes back. */
-  lastAct: ChatPlan[];
+  /** Chats of the last act, in which no watcher ever comes back; further ones where the machine was too slow for it. */
+  lastAct: ChatPlan[][];
 }
+
+const LAST_ACT_TRIES = 4;
 
 export function makePlan({ seed, chats, minutes }: { seed: number; chats: number; minutes: number }): Plan {
   const phases = phasesOf(minutes);
@@ -22,8 +24,10 @@ export function makePlan({ seed, chats, minutes }: { seed: number; chats: number
       planChat(random.fork(`chat ${index}`), { index, phases, minutes }),
     ),
     faults: planFaults(random.fork('faults'), phases, minutes),
-    lastAct: Array.from({ length: last }, (_, index) =>
-      planChat(random.fork(`last ${index}`), { index: chats - last + index, phases, minutes, kind: 'late' }),
+    lastAct: Array.from({ length: LAST_ACT_TRIES }, (__, nth) =>
+      Array.from({ length: last }, (_, index) =>
+        planChat(random.fork(`last ${nth} ${index}`), { index: chats - last + index, phases, minutes, kind: 'late' }),
+      ),
     ),
   };
 }

@@ -62,6 +62,10 @@ export class Windows {
     });
   }
 
+  holdNothing(): void {
+    this.#holding = undefined;
+  }
+
   /** Between a service and Redis. */
   redisTap(service: ServiceName): Tap {
     return (chunk, direction) => this.#redis(service, chunk.toString('latin1'), direction);
