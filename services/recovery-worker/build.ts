@@ -100,9 +100,9 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     pulse: createPulse(redis, settings.redisTag),
     queue,
     worker: {
-      active: worker.active,
-      onTaken: worker.onTaken,
-      restart: worker.restart,
+      active: () => worker.active(),
+      onTaken: (listener) => worker.onTaken(listener),
+      restart: () => worker.restart(),
       concurrency: settings.workerConcurrency,
     },
     logger,
