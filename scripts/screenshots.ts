@@ -14,6 +14,7 @@ import { launchRedis } from '../cli/provision/launch.ts';
 import { run } from '../cli/provision/run.ts';
 import { buildWatcher } from '../services/watcher/build.ts';
 import { localReader } from '../services/watcher/reader.ts';
+import { startExampleChatServer } from '../examples/chat-server/start.ts';
 import { launchChromium } from './screenshots/chromium.ts';
 import { seedChats, seedTrail } from './screenshots/seed.ts';
 import { storyChats, storyTrail } from './screenshots/story.ts';
@@ -32,6 +33,7 @@ try {
   const watcherUrl = await startWatcher(dir);
   const browser = await launchChromium(process.env);
   stops.push(() => browser.close());
+  await noticePictures(browser, dir, watcherUrl);
   await pagePictures(browser, watcherUrl);
 } finally {
   for (const stop of stops.toReversed()) await stop();
@@ -55,6 +57,7 @@ async function startWatcher(dir: string): Promise<string> {
     REDIS_URL: redis.url,
     REDIS_HASH_TAG: TAG,
     PROJECTS_DIR: join(dir, 'projects'),
+    TRANSCRIPT_ROOTS: join(dir, 'chats', 'claude-home', 'projects'),
     PADDOCK_RECOVERY_AUTODRIVE: '1',
   };
   const { settings } = loadSettings(env);
@@ -82,14 +85,15 @@ async function pagePictures(browser: Browser, url: string): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: { width: 1360, height: 820 }, colorScheme: scheme });
     await page.goto(url);
-    await page.getByText('136 chats').waitFor();
-    await shoot(page, `page-${scheme}-list`);
+    await page.getByText('138 chats').waitFor();
     await page.locator('.row', { hasText: 'Killed task' }).first().locator('.open').click();
     await page.getByRole('heading', { name: 'Timeline' }).waitFor();
     await shoot(page, `page-${scheme}`);
-    await page.getByRole('button', { name: /^Settings of/ }).click();
-    await page.getByText('this project').first().waitFor();
-    await shoot(page, `settings-${scheme}`);
+    if (scheme === 'light') {
+      await page.getByRole('button', { name: /^Settings of/ }).click();
+      await page.getByText('off, this project').waitFor();
+      await shoot(page, 'settings');
+    }
     await page.close();
   }
   const phone = await browser.newPage({
@@ -98,12 +102,38 @@ async function pagePictures(browser: Browser, url: string): Promise<void> {
     colorScheme: 'light',
   });
   await phone.goto(url);
-  await phone.getByText('136 chats').waitFor();
+  await phone.getByText('138 chats').waitFor();
   await shoot(phone, 'page-phone');
   await phone.locator('.row', { hasText: 'Killed task' }).first().locator('.open').click();
   await phone.getByRole('heading', { name: 'Timeline' }).waitFor();
   await shoot(phone, 'page-phone-chat');
   await phone.close();
+}
+
+/** A chat of the example server that hangs: its watcher finds it, its page shows it. */
+async function noticePictures(browser: Browser, dir: string, watcherUrl: string): Promise<void> {
+  const chatServer = await startExampleChatServer({
+    dataDir: join(dir, 'chats'),
+    projectsDir: join(dir, 'projects'),
+    webhook: { url: `${watcherUrl}/v1/events` },
+    recovery: { url: watcherUrl, token: undefined },
+    timings: { replyMs: 20, killMs: 40 },
+  });
+  stops.push(() => chatServer.close());
+  await chatServer.chats.create({ project: 'web', prompt: 'Please check the links.', script: 'healthy' });
+  const chat = await chatServer.chats.create({
+    project: 'checkout-service',
+    prompt: 'Run the integration tests in the background and fix what fails.',
+    script: 'hang',
+  });
+  for (const scheme of ['light', 'dark'] as const) {
+    const page = await browser.newPage({ viewport: { width: 1080, height: 560 }, colorScheme: scheme });
+    await page.goto(`${chatServer.url}/#${chat.id}`);
+    await page.getByText('Claude is idle').waitFor();
+    await shoot(page, `notice-${scheme}`);
+    await page.close();
+  }
+  for (const each of chatServer.chats.all()) await each.end('deleted');
 }
 
 async function shoot(page: Page, name: string): Promise<void> {

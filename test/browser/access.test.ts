@@ -66,7 +66,10 @@ test('the contract is shown, found in, and asks nobody else', async ({ deploy, b
   await page.getByLabel('Find').fill('no_server_token');
   expect(await page.locator('details:visible').count()).toBe(1);
   await page.locator('details:visible summary').click();
-  await page.locator('details:visible').getByText('Needs the operator’s token, or a login, or a chat server’s token.').waitFor();
+  await page
+    .locator('details:visible')
+    .getByText('Needs the operator’s token, or a login, or a chat server’s token.')
+    .waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   expect({ errors, elsewhere }).toEqual({ errors: [], elsewhere: [] });
 });

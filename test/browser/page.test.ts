@@ -1,7 +1,7 @@
 import { seedChats } from '../../scripts/screenshots/seed.ts';
-import { nudgesIn } from '../support/deployment.ts';
+import { ADMIN_TOKEN, nudgesIn } from '../support/deployment.ts';
 import { eventually } from '../support/events.ts';
-import { expect, test } from './support.ts';
+import { expect, logIn, newPage, test } from './support.ts';
 
 const SURFACE_ONLY = { autoReDrive: false };
 
@@ -180,4 +180,19 @@ test('by keyboard alone: find a chat, open it, come back', async ({ deploy, oper
   });
   await page.keyboard.press('Escape');
   await eventually(async () => (await focused()).startsWith('p30 '), { what: 'the focus to be back at its row' });
+});
+
+test('a wrong token is refused at the login, the right one lets in, and log out leads back', async ({
+  deploy,
+  browser,
+}) => {
+  const deployment = await deploy();
+  const page = await newPage(browser, []);
+  await logIn(page, deployment.watcherUrl, 'not the token');
+  await page.getByRole('alert').filter({ hasText: 'That is not the admin token.' }).waitFor();
+  await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByLabel('Admin token').waitFor();
 });

@@ -21,7 +21,6 @@ import { why } from './why.js';
  */
 export function createDetailPane(parts) {
   const pane = part('detail', HTMLElement);
-  const main = part('main', HTMLElement);
   let chosen = new URLSearchParams(location.hash.slice(1)).get('chat') ?? '';
   /** @type {Details | undefined} */
   let session;
@@ -36,7 +35,7 @@ export function createDetailPane(parts) {
     drawn = '';
     history.replaceState(null, '', `#chat=${id}`);
     pane.hidden = false;
-    main.classList.add('with-detail');
+    document.body.classList.add('with-detail');
     pane.replaceChildren(el('p', { class: 'd-hint' }, 'Reading…'));
     parts.chosenChanged();
     await read();
@@ -50,7 +49,7 @@ export function createDetailPane(parts) {
     session = undefined;
     history.replaceState(null, '', location.pathname + location.search);
     pane.hidden = true;
-    main.classList.remove('with-detail');
+    document.body.classList.remove('with-detail');
     parts.chosenChanged();
     parts.returnFocus(was);
   }

@@ -1,4 +1,5 @@
 import { ApiError, request } from './api.js';
+import { isLoggedOut } from './login.js';
 import { eventParser } from './sse.js';
 
 /** The watcher sends a heartbeat every 15 s; after so long without a byte the connection is dead. */
@@ -11,7 +12,7 @@ const HIDDEN_MS = 60_000;
 /**
  * @typedef {object} Follower
  * @property {(event: import('../../page-types.ts').LiveEvent, name: string) => void} event also `open` and `reset`; must not wait
- * @property {(state: 'connecting' | 'live' | 'away', why: string) => void} link
+ * @property {(state: 'connecting' | 'live' | 'away' | 'out', why: string) => void} link `out`: the login has run out
  */
 
 /**
@@ -33,8 +34,8 @@ export async function follow(follower) {
       });
       follower.link('connecting', '');
     } catch (error) {
-      const why = error instanceof ApiError ? error.message : '';
-      follower.link(error instanceof ApiError && error.status > 0 ? 'away' : 'connecting', why);
+      const answered = error instanceof ApiError && error.status > 0;
+      follower.link(isLoggedOut(error) ? 'out' : answered ? 'away' : 'connecting', answered ? error.message : '');
     }
     await sleep(waitMs * (0.75 + Math.random() / 2));
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);

@@ -7,6 +7,7 @@ import { el, part } from './dom.js';
 import { createFilters } from './filters.js';
 import { createList } from './list.js';
 import { follow } from './live.js';
+import { logInLink, offerLogOut } from './login.js';
 import { createPause } from './pause.js';
 import { fillRow, makeRow } from './row.js';
 import { createSettings } from './settings.js';
@@ -184,7 +185,7 @@ part('open-settings', HTMLButtonElement).addEventListener('click', () => {
 });
 
 /** Words of the state of the connection. */
-const LINK = { connecting: 'Reconnecting…', live: 'Live', away: 'Not live' };
+const LINK = { connecting: 'Reconnecting…', live: 'Live', away: 'Not live', out: 'Logged out.' };
 
 /**
  * @param {keyof typeof LINK} state
@@ -195,7 +196,8 @@ function link(state, why) {
   if (place.dataset['state'] === state && place.title === why) return;
   place.dataset['state'] = state;
   place.title = why;
-  place.replaceChildren(el('span', { class: 'link-words' }, state === 'away' ? `${LINK.away}: ${why}` : LINK[state]));
+  const said = el('span', { class: 'link-words' }, state === 'away' ? `${LINK.away}: ${why}` : LINK[state]);
+  place.replaceChildren(said, ...(state === 'out' ? [logInLink()] : []));
 }
 
 const COUNTED = new Set(['chat.killed_task', 'chat.nudged', 'chat.recovered']);
@@ -222,6 +224,7 @@ function onEvent(event, name) {
 
 async function readEverything() {
   void chart.read();
+  offerLogOut().catch(() => undefined);
   try {
     words ??= await call('v1/reasons');
   } catch (error) {

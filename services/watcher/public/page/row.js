@@ -67,9 +67,11 @@ function draw(row, { session, age: lasted, chosen, outcome, servers }) {
   const id = shortId(session.sessionId);
   const [badge, open, name, code, what, time, button] = partsOf(row);
   row.dataset['id'] = session.sessionId;
-  row.dataset['tone'] = state.tone;
+  // Not a tone on the row: a custom property there would be inherited by all of it, for each row that scrolls in.
+  row.classList.toggle('urgent', state.group === 'attention');
   row.classList.toggle('chosen', chosen);
   setText(badge, state.label);
+  if (badge.dataset['tone'] !== state.tone) badge.dataset['tone'] = state.tone;
   setText(name, servers ? `${project} · ${session.server}` : project);
   setText(code, id);
   if (chosen) open.setAttribute('aria-current', 'true');
