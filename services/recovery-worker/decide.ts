@@ -54,6 +54,7 @@ export function decideHung(chat: HungChat): Decision {
   if (!settings.autoReDrive) return { do: 'end', reason: 'auto-off' };
   if (record.userStopped || everyTaskStopped(record)) return { do: 'end', reason: 'user-stop' };
   if (isDriveUnknown(record)) return { do: 'end', reason: 'drive-mode-unknown' };
+  if (record.autoReason === 'found-hung' && !record.auto) return { do: 'end', reason: 'found-hung' };
   if (nowMs - chat.noticeFirstSeenMs > chat.maxNoticeAgeMs) return { do: 'end', reason: 'notice-too-old' };
   if (settings.maxRetries === 0) return { do: 'end', reason: 'retries-zero' };
   if (refusedForGood(record) && !BACKSTOPS.has(chat.why)) return { do: 'end', reason: 'api-refused' };

@@ -58,6 +58,7 @@ const SHOWN_ONLY: ReadonlySet<DecisionReason> = new Set([
   'user-stop',
   'notice-too-old',
   'drive-mode-unknown',
+  'found-hung',
   'retries-zero',
   'surface-only-driver',
 ]);

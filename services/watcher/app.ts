@@ -16,7 +16,9 @@ import { accessRoutes } from './routes/access.ts';
 import { BOARD_PATH, boardRoutes } from './routes/board.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { eventRoutes } from './routes/events.ts';
+import type { HookReceiver } from './hooks/receiver.ts';
 import { healthRoutes, type HealthParts } from './routes/health.ts';
+import { hookRoutes } from './routes/hooks.ts';
 import { loginRoutes } from './routes/login.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { openApiRoutes } from './routes/openapi.ts';
@@ -30,6 +32,7 @@ import { streamRoutes } from './routes/stream.ts';
 export interface AppParts extends DeliveryParts, Omit<SessionParts, 'tokens'> {
   logger: Logger;
   metrics: Metrics;
+  hooks: HookReceiver;
   health: HealthParts;
   /** For the board. */
   queue: Queue;
@@ -55,6 +58,7 @@ export function createApp(parts: AppParts): Express {
   app.use(access.chatPages);
   // Authenticated by signature, not by a token: before the guard of everything else below /v1.
   app.use(eventRoutes(parts));
+  app.use(hookRoutes(parts, parts.hooks));
   app.use(loginRoutes(access));
   app.use(['/v1', '/metrics'], access.guard);
   app.use('/admin', access.boardGuard);

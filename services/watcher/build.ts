@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import type { Telemetry } from 'bullmq';
 import type { Express } from 'express';
+import { SESSION_PROCESSES, sessionProcesses } from '#shared/liveness/session-processes.js';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
@@ -18,6 +20,9 @@ import type { SettingsService } from '#shared/settings/service.js';
 import { createApp } from './app.ts';
 import { startBackground, type Background, type BackgroundOptions } from './background.ts';
 import { createCounter } from './counting.ts';
+import { createDiscovery, type DiscoveryOptions } from './discovery/discovery.ts';
+import { hookProcesses } from './hooks/processes.ts';
+import { createHookReceiver, type HookReceiverParts } from './hooks/receiver.ts';
 import { createLive } from './live/create.ts';
 import type { LiveEvents } from './live/live-events.ts';
 import { createNotices, type CreateNoticesParts } from './notices/create.ts';
@@ -46,6 +51,9 @@ export interface BuildOptions {
     queueHealth?: { limitMs?: number; absenceMs?: number };
     openFile?: FileWatchOptions['open'];
     notices?: CreateNoticesParts['tuning'];
+    discovery?: Omit<DiscoveryOptions, 'delivery'>;
+    hooks?: Pick<HookReceiverParts, 'retryMs' | 'giveUpAfterMs'>;
+    maxWatchedFiles?: number;
   } & Pick<BackgroundOptions, 'sweepEveryMs' | 'reconcile'>;
 }
 
@@ -67,6 +75,8 @@ export interface Watcher {
 
 /** More files than this are left to the backstop; at 18 KB each it is 360 MB. */
 const MAX_WATCHED_FILES = 20_000;
+/** Discovery finds every chat of a home, most of them long over, and looks at what is written every few seconds by itself. */
+const MAX_DISCOVERED_FILES = 2_000;
 /** Beside the client's own 500 ms for each command: BullMQ waits for a first connection without end (bullmq#995). */
 const QUEUE_DEADLINE_MS = 800;
 const START_PROBE_MS = 5_000;
@@ -89,10 +99,11 @@ export function buildWatcher(options: BuildOptions): Watcher {
     replied: (afterMs) => metrics.nudgeToReplySeconds.observe(afterMs / 1_000),
   };
   const published = createPublished(core);
+  const isDiscovering = settings.chatServers.some(({ discover }) => discover === true);
   const files = createFileWatch({
     log: logger,
     count,
-    maxFiles: MAX_WATCHED_FILES,
+    maxFiles: tuning.maxWatchedFiles ?? (isDiscovering ? MAX_DISCOVERED_FILES : MAX_WATCHED_FILES),
     ...(tuning.openFile === undefined ? {} : { open: tuning.openFile }),
   });
   const transcripts = new Transcripts(core, files);
@@ -103,7 +114,15 @@ export function buildWatcher(options: BuildOptions): Watcher {
   });
   const paddock = createPaddockLinks(logger);
   const drivers = createDrivers(settings, { env: process.env, log: logger, paddock });
-  const sources = createSources({ core, published, transcripts, recent }, paddock);
+  const delivery = { core, published, transcripts, recent };
+  const discovery = createDiscovery({ delivery, ...tuning.discovery });
+  const hooks = createHookReceiver({
+    delivery,
+    processes: hookProcesses(sessionProcesses(join(settings.dataDir, SESSION_PROCESSES))),
+    onLost: (lost) => discovery.owe(lost),
+    ...tuning.hooks,
+  });
+  const sources = [...createSources(delivery, paddock), discovery];
   const queueHealth = createQueueHealth(createPulse(redis.client, settings.redisTag), metrics, tuning.queueHealth);
   let stopping = false;
   let background: Background | undefined;
@@ -113,10 +132,8 @@ export function buildWatcher(options: BuildOptions): Watcher {
     .map(({ serverId, driver }) => ({ serverId, probe: (signal: AbortSignal) => driver.probe(signal) }));
   const live = createLive({ redis: redis.client, store: redis.store, settings, logger });
   const app = createApp({
-    core,
-    published,
-    transcripts,
-    recent,
+    ...delivery,
+    hooks,
     logger,
     metrics,
     queue: redis.queue.bull,
@@ -157,15 +174,12 @@ export function buildWatcher(options: BuildOptions): Watcher {
         log: logger,
         tuning: tuning.notices,
       });
-      background ??= startBackground(
-        { core, transcripts, published, recent },
-        {
-          onArmed: (armed) => metrics.armedSessions.set(armed),
-          lookAtQueue: () => queueHealth.look(),
-          ...(tuning.sweepEveryMs === undefined ? {} : { sweepEveryMs: tuning.sweepEveryMs }),
-          ...(tuning.reconcile === undefined ? {} : { reconcile: tuning.reconcile }),
-        },
-      );
+      background ??= startBackground(delivery, {
+        onArmed: (armed) => metrics.armedSessions.set(armed),
+        lookAtQueue: () => queueHealth.look(),
+        ...(tuning.sweepEveryMs === undefined ? {} : { sweepEveryMs: tuning.sweepEveryMs }),
+        ...(tuning.reconcile === undefined ? {} : { reconcile: tuning.reconcile }),
+      });
       return background;
     },
     drain() {
@@ -177,6 +191,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       await live.close();
       await notices?.stop();
       await background?.stop();
+      await hooks.close();
       await Promise.all(sources.map((source) => source.close()));
       await transcripts.close();
       await drivers.close();

@@ -21,6 +21,8 @@ export interface Accepted {
   signedMs: number;
   /** Correlation id for logs, jobs and trail. */
   cid: string;
+  /** The chat hung already when it was first seen, so nobody watched it hang: shown, never nudged by itself. */
+  foundHung?: boolean;
 }
 
 /** Body of the 202. */
@@ -51,7 +53,7 @@ export async function acceptDelivery(parts: DeliveryParts, accepted: Accepted): 
   const { core } = parts;
   const { event, server, cid } = accepted;
   refuseFuture(event, accepted.signedMs);
-  const arm = event.type === 'turn.ended' ? await prepareArm(parts, server, event.data) : undefined;
+  const arm = event.type === 'turn.ended' ? await prepareArm(parts, accepted, event.data) : undefined;
   const result = await core.store.applyEvent({
     deliveryId: accepted.deliveryId,
     server: server.id,
@@ -90,7 +92,7 @@ function refuseFuture(event: LifecycleEvent, signedMs: number): void {
 
 type TurnEnd = Extract<LifecycleEvent, { type: 'turn.ended' }>['data'];
 
-async function prepareArm({ core, published }: DeliveryParts, server: ChatServer, data: TurnEnd) {
+async function prepareArm({ core, published }: DeliveryParts, { server, foundHung }: Accepted, data: TurnEnd) {
   const theirs = data.transcriptPath ?? core.reader.defaultPath(server, data.cwd ?? '', data.sessionId);
   const confined = await core.reader.confine(server, theirs);
   if ('refused' in confined) {
@@ -103,8 +105,11 @@ async function prepareArm({ core, published }: DeliveryParts, server: ChatServer
     });
   }
   const { values } = await published.project(server, data.project);
-  return { path: confined.path, ...arming(data, values) };
+  const what = arming(data, values);
+  return { path: confined.path, ...what, ...(what.armed && foundHung === true ? FOUND_HUNG : {}) };
 }
+
+const FOUND_HUNG = { auto: false, reason: 'found-hung' } as const;
 
 const REFUSED_PATHS = {
   'not-absolute': 'The transcript path is not absolute.',

@@ -1,4 +1,5 @@
 import { clearedNotice } from '#shared/session/cleared.js';
+import type { DeliveryReason } from '#shared/trail/reasons.js';
 import type { Finding, ReadContext } from '#shared/transcript/finding.js';
 import { planNoticeEvaluation, planNoticeLimbo } from './plan.ts';
 import type { WatcherCore } from './ports.ts';
@@ -185,6 +186,9 @@ async function noteOnce(
   session.shown = reason;
 }
 
+/** Reasons of a watch that Layer 3 leaves alone until a turn of the chat ends. */
+const SHOWN_ONLY: ReadonlySet<DeliveryReason> = new Set(['turn-end-lost', 'found-hung']);
+
 /** Takes generation and answered tasks from the record. `false`: the watch is over there, and so it is here. */
 async function refresh(core: WatcherCore, session: WatchedSession): Promise<boolean> {
   const record = await core.store.find(session.sessionId);
@@ -194,6 +198,6 @@ async function refresh(core: WatcherCore, session: WatchedSession): Promise<bool
   }
   session.generation = record.generation;
   session.answered = new Set(record.answeredTaskIds);
-  session.auto = !record.userStopped && (record.auto || record.autoReason !== 'turn-end-lost');
+  session.auto = !record.userStopped && (record.auto || !SHOWN_ONLY.has(record.autoReason ?? 'recorded'));
   return true;
 }

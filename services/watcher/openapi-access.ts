@@ -27,6 +27,12 @@ export function registerSecurity(registry: OpenAPIRegistry): void {
     scheme: 'bearer',
     description: 'A short-lived token for one chat, for its page; made by `POST /v1/sessions/{id}/token`.',
   });
+  registry.registerComponent('securitySchemes', 'hook', {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'HOOK_TOKEN (`hookToken` of a chat server), or its own token. Where nothing has a secret, none is asked for.',
+  });
   registry.registerComponent('securitySchemes', 'webhook', {
     type: 'apiKey',
     in: 'header',

@@ -11,6 +11,7 @@ import {
   sessionDetailsSchema,
 } from './openapi-schemas.ts';
 import { liveRoutes } from './openapi-live.ts';
+import { hookRoutes } from './openapi-hooks.ts';
 import { accessRoutes, registerSecurity } from './openapi-access.ts';
 import { ADMIN, guarded, json, problem, SERVER, SHARED, unavailable } from './openapi-parts.ts';
 import { pauseBodySchema } from './routes/pause.ts';
@@ -20,7 +21,14 @@ import { sessionQuerySchema } from './routes/sessions.ts';
 export function watcherOpenApi(): Record<string, unknown> {
   const registry = new OpenAPIRegistry();
   registerSecurity(registry);
-  const routes = [...publicRoutes(), ...sessionRoutes(), ...liveRoutes(), ...accessRoutes(), ...operatorRoutes()];
+  const routes = [
+    ...publicRoutes(),
+    ...hookRoutes(),
+    ...sessionRoutes(),
+    ...liveRoutes(),
+    ...accessRoutes(),
+    ...operatorRoutes(),
+  ];
   for (const route of routes) registry.registerPath(route);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',

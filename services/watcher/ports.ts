@@ -69,6 +69,11 @@ export const COUNTERS = {
     labels: ['outcome'],
     help: 'Outgoing notices: sent, failed (tried again), given-up, digested (told by a digest), dropped (too many waited).',
   },
+  hooks_total: {
+    labels: ['event', 'outcome'],
+    help: 'Claude Code hooks: applied, ignored, duplicate, refused, lost (Redis was away for a minute).',
+  },
+  discovered_total: { labels: ['how'], help: 'Chats found by their files: watched, or hung already when first seen.' },
   evaluations_planned_total: { labels: ['why'], help: 'Evaluations put on the queue by the watcher.' },
   file_watch_errors_total: { labels: ['code'], help: 'Errors of the file watcher; the sweep goes on without it.' },
   background_failures_total: {

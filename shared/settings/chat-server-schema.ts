@@ -1,4 +1,4 @@
-import { reader, text, type Kind } from './kinds.ts';
+import { flag, reader, text, type Kind } from './kinds.ts';
 import { isMap } from './precedence.ts';
 import { optionalSetting } from './setting.ts';
 
@@ -30,6 +30,19 @@ export const chatServerShape = {
     doc: 'Bearer token by which it may read and continue its own sessions, and mint tokens for single chats.',
     defaultDoc: 'none: only the operator may',
     secret: true,
+  }),
+  hookToken: optionalSetting(text(), {
+    variable: 'HOOK_TOKEN',
+    theme: 'chat-server',
+    doc: 'Bearer token of Claude Code’s hooks (`POST /v1/hooks/claude-code`); without any secret they are taken on loopback.',
+    defaultDoc: '`CHAT_SERVER_TOKEN`',
+    secret: true,
+  }),
+  discover: optionalSetting(flag, {
+    variable: 'DISCOVER',
+    theme: 'chat-server',
+    doc: 'Finds chats by their files under TRANSCRIPT_ROOTS, without any webhook or hook.',
+    defaultDoc: '`false`',
   }),
   projectsDir: optionalSetting(text('path'), {
     variable: 'PROJECTS_DIR',

@@ -15,6 +15,10 @@ export interface ChatServer {
   sessionApi: ServerSessionApi;
   /** By which it may use the API for its own sessions; undefined: only the operator may. */
   accessToken?: string | undefined;
+  /** By which Claude Code’s hooks tell of its sessions. */
+  hookToken?: string | undefined;
+  /** Its chats are found by their files. */
+  discover?: boolean | undefined;
   /** Holds `<slug>/project.yaml`; undefined: no project overrides. */
   projectsDir: string | undefined;
   /** Paths of transcripts as the sender writes them, and as this process opens them; equal where nothing is mounted elsewhere. */
@@ -102,6 +106,8 @@ function readServer(raw: {
     webhookSecrets: [...new Set(level.values.webhookSecrets)],
     sessionApi: api.sessionApi,
     accessToken: level.values.accessToken,
+    hookToken: level.values.hookToken,
+    discover: level.values.discover,
     projectsDir: level.values.projectsDir === undefined ? undefined : absolute(level.values.projectsDir, places),
     transcriptRoots: roots.map((root) => resolveRoot(root, places)),
     claudeHome,

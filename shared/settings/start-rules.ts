@@ -91,12 +91,14 @@ function checkTokens(settings: { adminToken: string | undefined; chatServers: re
     settings.adminToken === undefined ? [] : [[settings.adminToken, 'ADMIN_TOKEN']],
   );
   const problems: StartProblem[] = [];
-  for (const { id, accessToken } of settings.chatServers) {
-    if (accessToken === undefined) continue;
-    const owner = owners.get(accessToken);
-    if (owner !== undefined)
-      problems.push({ field: 'accessToken', message: `of chat server ${id} is that of ${owner} too` });
-    owners.set(accessToken, `chat server ${id}`);
+  for (const server of settings.chatServers) {
+    for (const field of ['accessToken', 'hookToken'] as const) {
+      const token = server[field];
+      if (token === undefined) continue;
+      const owner = owners.get(token);
+      if (owner !== undefined) problems.push({ field, message: `of chat server ${server.id} is that of ${owner} too` });
+      owners.set(token, `chat server ${server.id}`);
+    }
   }
   return problems;
 }
