@@ -21,18 +21,18 @@ test('a durable Redis that evicts nothing raises no warning', async () => {
   expect(await warnings(true)).toEqual([]);
 });
 
-test('no append-only file is named', async () => {
+test('R43: no append-only file is named', async () => {
   expect(await warnings(false)).toEqual([expect.stringContaining('appendonly is no')]);
 });
 
-test('an fsync once a second is named', async () => {
+test('R43: an fsync once a second is named', async () => {
   expect(await warnings(true, { appendfsync: 'everysec' })).toEqual([
     expect.stringContaining('appendfsync is everysec'),
   ]);
 });
 
-test('eviction is named', async () => {
-  expect(await warnings(true, { 'maxmemory-policy': 'allkeys-lru' })).toEqual([
-    expect.stringContaining('maxmemory-policy is allkeys-lru; set noeviction'),
+test.for(['allkeys-lru', 'volatile-lru'])('R43: eviction is named: %s', async (policy) => {
+  expect(await warnings(true, { 'maxmemory-policy': policy })).toEqual([
+    expect.stringContaining(`maxmemory-policy is ${policy}; set noeviction`),
   ]);
 });

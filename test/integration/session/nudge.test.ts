@@ -383,7 +383,7 @@ describe('notices', () => {
     expect(joined).toMatchObject({ isNew: true });
   });
 
-  test('the host slept: it counts from now, once per notice', async ({ redis }) => {
+  test('R29: the host slept: it counts from now, once per notice', async ({ redis }) => {
     const chat = await armedChat(redis);
     expect(await chat.store.restartDebounce(chat.id, 'n1')).toBe(true);
     expect(await chat.store.restartDebounce(chat.id, 'n1')).toBe(false);
@@ -431,7 +431,7 @@ describe('the armed index', () => {
     expect(await chat.store.takeDue(10, 60_000)).toEqual([]);
   });
 
-  test('every key of a session expires', async ({ redis }) => {
+  test('R44: every key of a session expires', async ({ redis }) => {
     const chat = new Chat(storeOn(redis));
     await publish(chat.store);
     await chat.nudged();

@@ -32,7 +32,7 @@ describe('a delivery that is refused says what is wrong with it', () => {
     expect(await problemOf(answer)).toEqual({ status, code, field });
   });
 
-  test('a signature of an unknown secret', async ({ start }) => {
+  test('R49: a signature of an unknown secret', async ({ start }) => {
     const watcher = await start();
     const answer = await watcher.deliver(event('message.human', SESSION), {
       secret: Buffer.from('not a secret of ours').toString('base64'),
@@ -119,7 +119,10 @@ describe('a delivery that is refused says what is wrong with it', () => {
     expect(await redis.client.keys(`{${redis.tag}}:s*`)).toEqual([]);
   });
 
-  test('a path through a symbolic link that leaves the roots, and one that climbs out', async ({ start, folders }) => {
+  test('R49: a path through a symbolic link that leaves the roots, and one that climbs out', async ({
+    start,
+    folders,
+  }) => {
     const watcher = await start();
     const outside = join(folders.root, 'outside');
     await mkdir(outside);
@@ -149,7 +152,7 @@ describe('a delivery that is refused says what is wrong with it', () => {
     }
   });
 
-  test('a body over 256 KB, announced or not', async ({ start }) => {
+  test('R49: a body over 256 KB, announced or not', async ({ start }) => {
     const watcher = await start();
     const big = { ...event('message.human', SESSION), padding: 'x'.repeat(257 * 1024) };
     expect(await problemOf(await watcher.deliver(big))).toMatchObject({ status: 413, code: 'body_too_large' });

@@ -91,7 +91,11 @@ describe('what a delivery costs', () => {
 });
 
 describe('duplicates and order', () => {
-  test('the same webhook-id is answered like the first time and leaves one job', async ({ start, folders, redis }) => {
+  test('R48 (1): the same webhook-id is answered like the first time and leaves one job', async ({
+    start,
+    folders,
+    redis,
+  }) => {
     const watcher = await start();
     const chat = new Chat(folders.transcripts);
     await chat.begin();

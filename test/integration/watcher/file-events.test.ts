@@ -126,7 +126,7 @@ describe('file events', () => {
     }
   });
 
-  test('a file replaced by rename goes on being watched', async ({ start, folders }) => {
+  test('R47: a file replaced by rename goes on being watched', async ({ start, folders }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
     const chat = new Chat(folders.transcripts);
     await chat.begin();
@@ -154,7 +154,7 @@ describe('file events', () => {
     await sessionWhen(watcher, chat, killed);
   });
 
-  test('a directory that is a symbolic link inside the roots', async ({ start, folders }) => {
+  test('R47: a directory that is a symbolic link inside the roots', async ({ start, folders }) => {
     const watcher = await start();
     const chat = new Chat(join(folders.transcripts), 'real');
     await chat.begin();
@@ -210,7 +210,11 @@ describe('file events', () => {
     expect(watcher.transcripts.counts()).toEqual({ sessions: 0, files: 0, owed: 0 });
   });
 
-  test('out of inotify watches: counted, and the sweep sees the kill instead', async ({ start, folders, redis }) => {
+  test('R47: out of inotify watches: counted, and the sweep sees the kill instead', async ({
+    start,
+    folders,
+    redis,
+  }) => {
     const watcher = await start({ tuning: { openFile: outOfWatches } });
     const chat = new Chat(folders.transcripts);
     await chat.begin();

@@ -34,7 +34,9 @@ describe('createFileWatch', () => {
     await files.close();
   });
 
-  test('never watches a directory, also after its only watched file is gone', async ({ folders: { root: folder } }) => {
+  test('R47: never watches a directory, also after its only watched file is gone', async ({
+    folders: { root: folder },
+  }) => {
     const files = create();
     const path = join(folder, 'only.jsonl');
     await writeFile(path, '1\n');

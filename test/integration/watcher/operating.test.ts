@@ -309,7 +309,7 @@ describe('health and access', () => {
     expect({ status: board.status, html: (await board.text()).includes('<html') }).toEqual({ status: 200, html: true });
   });
 
-  test('the board shows the queue and changes nothing', async ({ start, folders }) => {
+  test('R46: the board shows the queue and changes nothing', async ({ start, folders }) => {
     const watcher = await start();
     const chat = new Chat(folders.transcripts);
     await chat.begin();

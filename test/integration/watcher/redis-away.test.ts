@@ -35,7 +35,7 @@ function taken(deliver: () => Promise<Response>): Promise<Response> {
 
 const UNAVAILABLE = { status: 503, code: 'redis_unavailable', field: undefined, retryAfter: '1' };
 
-describe.skipIf(!canIsolateRedis())('while Redis is away', () => {
+describe.skipIf(!canIsolateRedis())('R42: while Redis is away', () => {
   isolated(
     'killed: 503 with Retry-After within about a second, then the same delivery is taken without a restart',
     async ({ own, start, folders }) => {

@@ -58,7 +58,7 @@ describe('between the decision and the call', () => {
 
 describe('the session API fails', () => {
   test.for([
-    ['the answer is lost on the way', { kind: 'accept-then-cut' }, ['started', 'replayed']],
+    ['R33: the answer is lost on the way', { kind: 'accept-then-cut' }, ['started', 'replayed']],
     ['the connection is cut', { kind: 'cut' }, ['started']],
     ['it does not answer in time', { kind: 'hang' }, ['started']],
     ['503', { kind: 'status', status: 503 }, ['started']],
