@@ -156,10 +156,12 @@ function tellChecks(checks: readonly Check[], teller: Teller): void {
 
 function tellAddresses(parts: Parts, chats: readonly DemoChat[], teller: Teller): void {
   teller.note('\nTo look at, until you press Ctrl-C:');
+  teller.note(`  ${parts.watcherUrl}/  every watched chat, live`);
+  teller.note(`  ${parts.chatServerUrl}/  what a chat’s user sees; begin another chat that hangs there`);
   for (const path of ['/v1/sessions', '/admin/queues', '/metrics', '/readyz'])
     teller.note(`  ${parts.watcherUrl}${path}`);
   for (const { who, sessionId, transcriptPath } of chats) {
-    teller.note(`  ${who}: ${parts.watcherUrl}/v1/sessions/${sessionId}`);
+    teller.note(`  ${who}: ${parts.watcherUrl}/#chat=${sessionId}`);
     teller.note(`    ${transcriptPath}`);
   }
 }
