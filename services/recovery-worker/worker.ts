@@ -1,6 +1,7 @@
 import { DelayedError, UnrecoverableError, Worker, type Job, type Telemetry } from 'bullmq';
 import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
+import type { Logger } from '#shared/platform/logger.js';
 import { closeRedis, type RedisClient } from '#shared/platform/redis.js';
 import { JOB_VERSION, JOBS, QUEUE_NAME, type JobData, type JobName } from '#shared/queue/jobs.js';
 import { queuePrefix } from '#shared/queue/queue.js';
@@ -143,15 +144,32 @@ async function drain({ bull, client }: Listener, deadlineMs: number, { logger }:
 
 async function runJob(parts: WorkerParts, job: Job, token: string, signal: AbortSignal | undefined): Promise<unknown> {
   const { name, data } = await parse(job, token);
-  const logger = parts.logger.child({ job: job.id, sessionId: data.sessionId, cid: data.cid });
-  const run: Run = { owner: token, signal: signal ?? new AbortController().signal, logger };
+  const run = runOf(parts, job, data, token, signal);
   if (name === 'continue') return continueJob(parts, data, run);
   if (name === 'evaluate') observeOvershoot(parts, job, data);
   const next = name === 'evaluate' ? await evaluate(parts, data, run) : await limbo(parts, data);
   parts.metrics.decisions.inc({ reason: next.reason });
-  logger.debug({ next }, 'Evaluated.');
+  if (parts.logger.isLevelEnabled('debug')) run.logger.debug({ next }, 'Evaluated.');
   if (next.kind === 'done') return next.reason;
   return defer(parts, job, token, next);
+}
+
+/** Most runs end with nothing to say, and a logger of its own costs more than their decision: it is made when it is used. */
+function runOf(
+  { logger }: WorkerParts,
+  job: Job,
+  { sessionId, cid }: Parsed['data'],
+  token: string,
+  signal: AbortSignal | undefined,
+): Run {
+  let own: Logger | undefined;
+  return {
+    owner: token,
+    signal: signal ?? new AbortController().signal,
+    get logger() {
+      return (own ??= logger.child({ job: job.id, sessionId, cid }));
+    },
+  };
 }
 
 async function continueJob(parts: WorkerParts, data: JobData<'continue'>, run: Run): Promise<ContinueResult> {
