@@ -35,7 +35,11 @@ async function main(): Promise<number> {
     return unknown.length > 0 ? 2 : 0;
   }
   const { quick } = values;
-  const scale = { quick, rounds: Number(values.rounds ?? (quick ? 3 : 5)), chats: Number(values.chats ?? (quick ? 500 : 10_000)) };
+  const scale = {
+    quick,
+    rounds: Number(values.rounds ?? (quick ? 3 : 5)),
+    chats: Number(values.chats ?? (quick ? 500 : 10_000)),
+  };
   const chosen = BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const results = await runAll(chosen, scale);
   const rows = Object.values(results).flatMap((result) => result.rows);

@@ -38,7 +38,8 @@ export const evaluations: Bench = {
         say(`evaluations ${round + 1}: ${brief(ours.at(-1))} against ${brief(theirs.at(-1))}`);
       }
       await work.close();
-      const ratio = (key: keyof Drained) => spreadOf(ours.map((mine, n) => mine[key] / (theirs[n]?.[key] ?? Number.NaN)));
+      const ratio = (key: keyof Drained) =>
+        spreadOf(ours.map((mine, n) => mine[key] / (theirs[n]?.[key] ?? Number.NaN)));
       const against = '× a worker that does nothing';
       return {
         rows: [
@@ -82,7 +83,8 @@ export async function createWork(site: Site): Promise<Work> {
   return {
     async fill(count) {
       await bull.pause();
-      for (let filled = 0; filled < count; filled += CHATS) await queue.addMany(chats.slice(0, count - filled).map(plan));
+      for (let filled = 0; filled < count; filled += CHATS)
+        await queue.addMany(chats.slice(0, count - filled).map(plan));
     },
     async drain() {
       const startMs = performance.now();

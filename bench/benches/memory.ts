@@ -68,7 +68,11 @@ async function armed(root: string, count: number): Promise<Measured> {
 }
 
 /** Bytes a session of each kind of key, as Redis itself tells; a key's place in the table is not in them. */
-async function kinds({ client }: BenchRedis, chats: readonly BenchChat[], count: number): Promise<Record<string, number>> {
+async function kinds(
+  { client }: BenchRedis,
+  chats: readonly BenchChat[],
+  count: number,
+): Promise<Record<string, number>> {
   const root = `{${TAG}}:`;
   const of = (key: string): Promise<number | null> => client.memory('USAGE', key, 'SAMPLES', 0);
   const [{ sessionId } = { sessionId: '' }] = chats;

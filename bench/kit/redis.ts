@@ -44,7 +44,9 @@ export async function startRedis({ durable = false } = {}): Promise<BenchRedis> 
     async commands() {
       const info = await client.info('commandstats');
       const rows = [...info.matchAll(/cmdstat_([^:]+):calls=(\d+),usec=(\d+)/g)];
-      return Object.fromEntries(rows.map(([, name, calls, usec]) => [name, { calls: Number(calls), usec: Number(usec) }]));
+      return Object.fromEntries(
+        rows.map(([, name, calls, usec]) => [name, { calls: Number(calls), usec: Number(usec) }]),
+      );
     },
     async crash() {
       process.kill(pid(), 'SIGKILL');

@@ -58,7 +58,9 @@ export class Site {
 
   async startServices(): Promise<void> {
     const { watcher = true, workers = 1 } = this.options;
-    const started = Array.from({ length: workers }, (_, n) => this.startWorker(n === 0 ? { WORKER_PORT: String(this.workerPort) } : {}));
+    const started = Array.from({ length: workers }, (_, n) =>
+      this.startWorker(n === 0 ? { WORKER_PORT: String(this.workerPort) } : {}),
+    );
     if (watcher) this.watcher = await this.#start('watcher', { PORT: String(this.port) });
     this.workers = await Promise.all(started);
     if (watcher) this.#sender = await HttpSender.open(this.port, this.options.connections ?? 50);

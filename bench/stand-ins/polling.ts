@@ -34,9 +34,14 @@ async function hangs(path: string): Promise<boolean> {
     const { size } = await file.stat();
     const length = Math.min(TAIL_BYTES, size);
     const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, size - length);
-    const lines = buffer.toString('utf8').split('\n').slice(length < size ? 1 : 0, -1);
+    const lines = buffer
+      .toString('utf8')
+      .split('\n')
+      .slice(length < size ? 1 : 0, -1);
     const entries = lines.map((line) => JSON.parse(line) as Entry);
-    const newest = entries.findLast(({ type }) => type === 'user' || type === 'assistant' || type === 'queue-operation');
+    const newest = entries.findLast(
+      ({ type }) => type === 'user' || type === 'assistant' || type === 'queue-operation',
+    );
     return newest?.operation === 'enqueue' && String(newest.content).includes('<status>killed</status>');
   } finally {
     await file.close();

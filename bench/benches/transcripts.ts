@@ -1,42 +1,21 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { ReadContext, TranscriptSource } from '#shared/transcript/finding.js';
 import { headOf, mayHoldAnother, trimmed } from '#shared/transcript/head.js';
 import { createMemorySource, localFiles } from '#shared/transcript/source.js';
 import { readFinding } from '#shared/transcript/tail.js';
+import { atLeast, atMost, told, type Bench, type BenchRow } from '../kit/bench.ts';
+import { single, spreadOf } from '../kit/statistics.ts';
 
 /**
  * Bars 6 and 7: what an evaluation reads and how its time grows with the file, and what telling the lines that could decide
- * from the others costs against parsing every line. Figures are ratios of medians over interleaved rounds, so that a noisy machine disturbs both sides alike.
- *
- * Run: `tsx --conditions=source bench/detector.ts`
+ * from the others costs against parsing every line.
  */
 
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
-
-export interface BenchRow {
-  what: string;
-  bar: string;
-  figure: Spread;
-  unit: string;
-  met: boolean;
-}
-
-const ROUNDS = 9;
-const FIXTURES = join(import.meta.dirname, '../test/fixtures/transcripts/2.1.332');
+const FIXTURES = join(import.meta.dirname, '../../test/fixtures/transcripts/2.1.332');
 /** The largest recorded file. */
 const LARGEST = 'compact_after_kill';
-
-const spreadOf = (values: readonly number[]): Spread => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1] ?? 0, min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0 };
-};
 
 const contextOf = (sessionId: string): ReadContext => ({
   sessionId,
@@ -77,7 +56,7 @@ const linesOf = (content: Buffer): Buffer[] => {
 };
 
 /** Bar 7: telling which lines of a file could decide, against JSON.parse of every line. */
-export const benchClassify = async (name: string, prose: boolean): Promise<BenchRow[]> => {
+const benchClassify = async (name: string, prose: boolean, rounds: number): Promise<BenchRow[]> => {
   const recorded = readFileSync(join(FIXTURES, `${name}.jsonl`));
   const content = prose ? withProse(recorded) : recorded;
   const context = contextOf(sessionOf(content));
@@ -88,16 +67,20 @@ export const benchClassify = async (name: string, prose: boolean): Promise<Bench
   const judge = (): Promise<unknown> => readFinding(source, 'chat', context);
   for (const work of [parseAll, classify, judge]) await timeOf(work, 2_000);
   const ratios: { classify: number; judge: number }[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const base = await timeOf(parseAll, 200);
     ratios.push({ classify: base / (await timeOf(classify, 500)), judge: base / (await timeOf(judge, 200)) });
   }
-  const figure = spreadOf(ratios.map((ratio) => ratio.classify));
-  const whole = spreadOf(ratios.map((ratio) => ratio.judge));
   const texts = `${name}, ${prose ? 'texts filled in' : 'as recorded'}`;
+  const against = '× faster than JSON.parse of each line';
   return [
-    { what: `7  ${texts}: parse every line / classify`, bar: '>= 15', figure, unit: 'x', met: figure.median >= 15 },
-    { what: `   ${texts}: parse every line / whole verdict`, bar: 'none', figure: whole, unit: 'x', met: true },
+    atLeast(15, {
+      bar: 7,
+      what: `classifying ${texts}`,
+      against,
+      figure: spreadOf(ratios.map((ratio) => ratio.classify)),
+    }),
+    told({ what: `the whole verdict on ${texts}`, against, figure: spreadOf(ratios.map((ratio) => ratio.judge)) }),
   ];
 };
 
@@ -141,7 +124,7 @@ const hungFile = (path: string, size: number, sessionId: string): void => {
 };
 
 /** Bar 6: bytes of one evaluation beyond the deciding entry, and the time of a file of 1 GB against one of 1 MB. */
-export const benchTail = async (): Promise<BenchRow[]> => {
+const benchTail = async (rounds: number): Promise<BenchRow[]> => {
   const folder = mkdtempSync(join(tmpdir(), 'chat-recovery-bench-'));
   const sessionId = 'a0000000-0000-4000-8000-00000000000a';
   const context = contextOf(sessionId);
@@ -154,13 +137,17 @@ export const benchTail = async (): Promise<BenchRow[]> => {
     await timeOf(() => read(small), 200);
     await timeOf(() => read(large), 200);
     const ratios: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const base = await timeOf(() => read(small), 200);
       ratios.push((await timeOf(() => read(large), 200)) / base);
     }
-    const time = spreadOf(ratios);
     return [
-      { what: '6  hung chat in 1 GB / in 1 MB, time', bar: '<= 2', figure: time, unit: 'x', met: time.median <= 2 },
+      atMost(2, {
+        bar: 6,
+        what: 'time to judge a hung chat of 1 GB',
+        against: '× the same in 1 MB',
+        figure: spreadOf(ratios),
+      }),
       await bytesRow(localFiles, large, context),
     ];
   } finally {
@@ -176,29 +163,21 @@ const bytesRow = async (source: TranscriptSource, path: string, context: ReadCon
   const launch = outcome.finding.evidence.find(({ note }) => note.startsWith('launch'));
   const distance = outcome.file.size - (launch?.offset ?? 0);
   const ratio = outcome.bytesRead / (distance + BLOCK_BYTES);
-  const figure = { median: ratio, min: ratio, max: ratio };
-  return {
-    what: '6  bytes read / (launch to end + one block of 64 KB)',
-    bar: '<= 1',
-    figure,
-    unit: 'x',
-    met: ratio <= 1,
-  };
+  return atMost(1, {
+    bar: 6,
+    what: 'bytes read of a hung chat',
+    against: '× launch to end + one block of 64 KB',
+    figure: single(ratio),
+  });
 };
 
-export const benchDetector = async (): Promise<BenchRow[]> => {
-  const rows = await benchTail();
-  for (const prose of [false, true]) rows.push(...(await benchClassify(LARGEST, prose)));
-  return rows;
+export const transcripts: Bench = {
+  name: 'transcripts',
+  about: 'bytes and time of a verdict, against file size and against parsing each line',
+  async run({ scale }) {
+    const rounds = Math.max(scale.rounds, 5);
+    const rows = await benchTail(rounds);
+    for (const prose of [false, true]) rows.push(...(await benchClassify(LARGEST, prose, rounds)));
+    return { rows, detail: {} };
+  },
 };
-
-const asTable = (rows: readonly BenchRow[]): string =>
-  rows
-    .map(({ what, bar, figure, unit, met }) => {
-      const { median, min, max } = figure;
-      const spread = `${median.toFixed(2)} ${unit} [${min.toFixed(2)}..${max.toFixed(2)}]`;
-      return `${what.padEnd(66)} ${spread.padEnd(26)} ${bar.padEnd(6)} ${met ? 'met' : 'MISSED'}`;
-    })
-    .join('\n');
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) console.log(asTable(await benchDetector()));
