@@ -27,16 +27,19 @@ export function hookSenders(servers: readonly ChatServer[]): HookSender {
       if (holder !== undefined) return holder.server;
       if (hasSecrets) {
         await guesses.wrong(req);
-        throw unauthorized('The token is none of a chat server’s (HOOK_TOKEN).');
+        throw unauthorized(res, 'The token is none of a chat server’s (HOOK_TOKEN).');
       }
     }
     const [only, ...others] = servers;
     if (hasSecrets || only === undefined || others.length > 0) {
-      throw unauthorized('A chat server’s HOOK_TOKEN is required (Authorization: Bearer).');
+      throw unauthorized(res, 'A chat server’s HOOK_TOKEN is required (Authorization: Bearer).');
     }
     refuseForeignPages(req, res, () => undefined);
     return only;
   };
 }
 
-const unauthorized = (detail: string): Problem => new Problem({ status: 401, code: 'unauthorized', detail });
+function unauthorized(res: Response, detail: string): Problem {
+  res.set('www-authenticate', 'Bearer realm="chat-recovery"');
+  return new Problem({ status: 401, code: 'unauthorized', detail });
+}
