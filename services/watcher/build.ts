@@ -30,6 +30,7 @@ import type { Notices } from './notices/notices.ts';
 import { createFileWatch, type FileWatchOptions } from './file-watch.ts';
 import type { TranscriptReader, WatcherCore } from './ports.ts';
 import { createPublished } from './published.ts';
+import { punctual } from './punctual.ts';
 import { createQueueHealth } from './queue-health.ts';
 import { createSources } from './sources/create.ts';
 import { createRecent } from './recent.ts';
@@ -88,11 +89,12 @@ export function buildWatcher(options: BuildOptions): Watcher {
   const { settings, recovery, reader, logger, metrics, tuning = {} } = options;
   const redis = connect(options);
   const count = createCounter(metrics);
+  const queue = punctual(redis.queue, () => redis.store.now());
   const core: WatcherCore = {
     settings,
     recovery,
     store: redis.store,
-    queue: redis.queue,
+    queue,
     reader,
     log: logger,
     count,
@@ -195,6 +197,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
       await Promise.all(sources.map((source) => source.close()));
       await transcripts.close();
       await drivers.close();
+      queue.close();
       await redis.close();
     },
   };
