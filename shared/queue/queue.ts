@@ -48,7 +48,7 @@ export interface RecoveryQueue {
    * this may be asked twice. Resolves with how many there were.
    */
   free(count: number): Promise<number>;
-  /** For the board. */
+  /** For the board: the one in use now. */
   readonly bull: Queue;
   close(): Promise<void>;
 }
@@ -74,11 +74,20 @@ export interface QueueOptions {
 }
 
 /** Makes the queue's producer side. Closes what it made, never the clients that it was given. */
-export function createRecoveryQueue(options: QueueOptions): RecoveryQueue {
-  const { connection, answers, tag, deadlineMs, onError, telemetry } = options;
+export function createRecoveryQueue({
+  connection,
+  answers,
+  tag,
+  deadlineMs,
+  onError,
+  telemetry,
+}: QueueOptions): RecoveryQueue {
   const prefix = queuePrefix(tag);
-  const bull = new Queue(QUEUE_NAME, { connection, prefix, ...(telemetry === undefined ? {} : { telemetry }) });
-  bull.on('error', onError);
+  const current = renewed(() => {
+    const bull = new Queue(QUEUE_NAME, { connection, prefix, ...(telemetry === undefined ? {} : { telemetry }) });
+    bull.on('error', onError);
+    return bull;
+  }, onError);
   let events: QueueEvents | undefined;
   const listen = (): QueueEvents => {
     if (events === undefined) {
@@ -90,33 +99,64 @@ export function createRecoveryQueue(options: QueueOptions): RecoveryQueue {
   const timed = <T>(work: Promise<T>) => withDeadline(work, deadlineMs, 'the queue');
 
   return {
-    bull,
+    get bull() {
+      return current();
+    },
     async add(name, data, options) {
-      await timed(bull.add(name, data, jobOptions(options)));
+      await timed(current().add(name, data, jobOptions(options)));
     },
     async addMany(jobs) {
       if (jobs.length === 0) return;
-      await timed(bull.addBulk(jobs.map(({ name, data, options }) => ({ name, data, opts: jobOptions(options) }))));
+      await timed(
+        current().addBulk(jobs.map(({ name, data, options }) => ({ name, data, opts: jobOptions(options) }))),
+      );
     },
     async request(name, data, { jobId, nowMs, timeoutMs }) {
       const answered = listen();
       await timed(answered.waitUntilReady());
-      const job = await timed(bull.add(name, data, { ...jobOptions({ jobId, dueMs: nowMs, nowMs }), attempts: 1 }));
+      const job = await timed(
+        current().add(name, data, { ...jobOptions({ jobId, dueMs: nowMs, nowMs }), attempts: 1 }),
+      );
       return job.waitUntilFinished(answered, timeoutMs).catch((error: unknown) => {
         if (error instanceof Error && error.message.includes('timed out')) throw new NoAnswer(timeoutMs);
         throw error;
       });
     },
     async free(count) {
-      const jobs = count < 1 ? [] : await timed(bull.getDelayed(0, Math.min(count, FREE_AT_ONCE) - 1));
+      const jobs = count < 1 ? [] : await timed(current().getDelayed(0, Math.min(count, FREE_AT_ONCE) - 1));
       // One that a worker took meanwhile is not delayed any more, which is all that was wanted.
       await timed(Promise.allSettled(jobs.map((job) => job.promote())));
       return jobs.length;
     },
     async close() {
       await events?.close();
-      await bull.close();
+      await current().close();
     },
+  };
+}
+
+/**
+ * BullMQ asks Redis for its version when it begins and keeps the outcome for ever: where that one answer did not come in time (a
+ * slow Redis at the start), every later call would fail with it, long after Redis is well again (found by the chaos run). So
+ * one that began badly is replaced.
+ */
+function renewed(make: () => Queue, onError: (error: Error) => void): () => Queue {
+  let failed = false;
+  const begin = (): Queue => {
+    const begun = make();
+    failed = false;
+    // Its error is told by the queue itself.
+    begun.waitUntilReady().catch(() => {
+      failed = true;
+    });
+    return begun;
+  };
+  let queue = begin();
+  return () => {
+    if (!failed) return queue;
+    queue.close().catch(onError);
+    queue = begin();
+    return queue;
   };
 }
 
