@@ -82,4 +82,49 @@ describe.skipIf(!canIsolateRedis())('behind three sentinels', { timeout: 120_000
       expect(deployment.api.turns(chat.sessionId)).toHaveLength(1);
     },
   );
+
+  test('R39: a confirmed turn end that no replica had yet is applied again after the failover, and its kill is nudged once', async ({
+    topology,
+    deployment,
+  }) => {
+    const master = await topology.master();
+    // No replica gets anything any more, as in the last moment before a failover.
+    await master.ask('ACL', 'SETUSER', 'default', '-psync', '-sync');
+    await master.ask('CLIENT', 'KILL', 'TYPE', 'replica');
+    const chat = await watchedChat(deployment);
+    const fromMs = await failOver(topology, 'kill');
+    await eventually(async () => (await deployment.watcher.call(`/v1/sessions/${chat.sessionId}`)).status === 200, {
+      ...WITHIN_A_MINUTE,
+      what: 'the lost session',
+    });
+    figures.push(`a lost delivery is there again ${Math.round(performance.now() - fromMs)} ms after the master's end`);
+    chat.kill();
+    await eventually(() => deployment.api.turns(chat.sessionId).length > 0, WITHIN_A_MINUTE);
+    await sessionWhen(deployment.watcher, chat, ({ state }) => state === 'recovered');
+    expect(deployment.api.turns(chat.sessionId)).toHaveLength(1);
+  });
+
+  test('R39: a recovery whose every record is lost in the failover after its call: the same key again, one turn', async ({
+    topology,
+    deployment,
+  }) => {
+    const chat = deployment.chat();
+    // The turn runs on without a word in the transcript: nothing but the key can tell that it was begun.
+    expect((await chat.turnEnded()).status).toBe(202);
+    await replicated(topology);
+    const master = await topology.master();
+    await master.ask('ACL', 'SETUSER', 'default', '-psync', '-sync');
+    await master.ask('CLIENT', 'KILL', 'TYPE', 'replica');
+    chat.kill();
+    await eventually(() => deployment.api.turns(chat.sessionId).length === 1);
+    deployment.api.add(chat.sessionId, { project: 'p1' });
+    const [first] = deployment.api.turns(chat.sessionId);
+    await failOver(topology, 'kill');
+    await eventually(
+      () => deployment.api.received.some(({ outcome, key }) => outcome === 'replayed' && key === first?.key),
+      WITHIN_A_MINUTE,
+    );
+    await sessionWhen(deployment.watcher, chat, ({ state }) => state === 'nudged');
+    expect(deployment.api.turns(chat.sessionId)).toHaveLength(1);
+  });
 });
