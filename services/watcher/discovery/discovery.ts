@@ -41,8 +41,9 @@ export interface DiscoveryOptions {
 }
 
 const EVERY_MS = 5_000;
-/** However slow the disk is, rounds take a twentieth of the time at most. */
+/** On a slow disk looking takes a twentieth of the time at most, as long as a round still comes twice a minute. */
 const REST_FACTOR = 20;
+const MOST_REST_MS = 30_000;
 const MAX_FILES = 50_000;
 const MAX_DIRECTORIES = 20_000;
 const MOST_OWED = 10_000;
@@ -67,12 +68,14 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   let current: Promise<void> | undefined;
   let closed = false;
   let toldIncomplete = false;
+  let lookedMs = 0;
 
   async function lookFor(server: ChatServer): Promise<void> {
     const beganMs = Date.now();
     const roots = server.transcriptRoots.map(({ ours }) => ours);
     const sinceMs = beganMs - core.settings.watchMaxAgeMs;
     const { chats, complete } = await findActive(roots, { sinceMs, maxFiles, maxDirectories });
+    lookedMs += Date.now() - beganMs;
     if (!complete) tellIncomplete(server);
     const before = seen.get(server.id);
     const looking = { server, source: 'discovery' as const, watchingSinceMs: since.get(server.id) };
@@ -128,6 +131,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   }
 
   async function oneRound(): Promise<void> {
+    lookedMs = 0;
     await lookAtOwed();
     for (const server of servers) if (!closed) await lookFor(server);
   }
@@ -140,10 +144,9 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   }
 
   async function go(): Promise<void> {
-    const beganMs = performance.now();
     await round();
     if (closed) return;
-    timer = setTimeout(() => void go(), Math.max(everyMs, REST_FACTOR * (performance.now() - beganMs)));
+    timer = setTimeout(() => void go(), Math.max(everyMs, Math.min(REST_FACTOR * lookedMs, MOST_REST_MS)));
   }
 
   return {
