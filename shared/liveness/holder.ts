@@ -89,6 +89,13 @@ async function findNeighbour(
 
 /** The native program and the one that runs on Node; both may have renamed themselves to `claude`. */
 function isClaudeCode({ argv, comm }: RunningProcess): boolean {
-  if (comm === 'claude') return true;
-  return argv.slice(0, 2).some((part) => basename(part) === 'claude' || part.includes('/@anthropic-ai/claude-code/'));
+  // The program itself, or the script that an interpreter runs.
+  const started = argv.slice(0, 2);
+  const names = [comm, ...started.map((part) => basename(part))];
+  return (
+    names.some((name) => PROGRAMS.has(name)) || started.some((part) => part.includes('/@anthropic-ai/claude-code/'))
+  );
 }
+
+/** npm's package has it as `claude.exe` on every system. */
+const PROGRAMS: ReadonlySet<string> = new Set(['claude', 'claude.exe']);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '#shared/platform/problem.js';
 import type { Log } from '../ports.ts';
+import { isRedisAway } from '../redis-away.ts';
 
 /**
  * The way in for events that nobody outside keeps: per session one after the other, again while Redis is away.
@@ -43,7 +44,7 @@ export function createInlet(log: Log, retryMs = RETRY_MS, giveUpAfterMs = Infini
           else ends.refused(err);
           return;
         }
-        log.debug({ sessionId, err }, 'An event could not be recorded; tried again.');
+        log.debug({ sessionId, err }, 'Redis is away: the event is recorded later.');
         await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     } while (!stopping.signal.aborted && performance.now() < untilMs);

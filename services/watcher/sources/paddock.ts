@@ -57,10 +57,18 @@ export function createPaddockSource({ delivery, server, link, retryMs }: Paddock
       );
       return;
     }
+    const parsed = lifecycleEventSchema.safeParse(event);
+    if (!parsed.success) {
+      core.log.warn(
+        { sessionId: session.sessionId, project: session.project, err: parsed.error },
+        'Paddock told of a chat that cannot be watched.',
+      );
+      return;
+    }
     // The same for every watcher that listens to this Paddock: the second finds a duplicate.
     const deliveryId = `paddock-${server.id}-${session.sessionId}-${id}-${kind}`;
     const accepted = { deliveryId, server, source: 'webhook' as const, signedMs: atMs, cid: deliveryId };
-    await acceptDelivery(delivery, { ...accepted, event: lifecycleEventSchema.parse(event) });
+    await acceptDelivery(delivery, { ...accepted, event: parsed.data });
   }
 
   /** Paddock saw the kill itself. A chat that nobody watches yet (its turn ended before we came) is watched from now on. */
