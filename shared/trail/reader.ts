@@ -1,3 +1,4 @@
+import { withDeadline } from '#shared/platform/deadline.js';
 import type { RedisClient } from '#shared/platform/redis.js';
 import { isAfter, type StreamId } from './stream-id.ts';
 import type { TrailLine, TrailStream } from './trail-stream.ts';
@@ -6,6 +7,7 @@ import type { TrailLine, TrailStream } from './trail-stream.ts';
 const BLOCK_MS = 5_000;
 const BATCH = 500;
 const PAUSE_AFTER_ERROR_MS = 1_000;
+const END_WITHIN_MS = 500;
 
 /** Told every entry, in order, on the reader's own turn: it must not throw and must not wait. */
 export interface TrailListener {
@@ -99,11 +101,19 @@ export function createTrailReader({ connect, stream, onError }: TrailReaderParts
     async close() {
       stopping.abort();
       listeners.clear();
-      // Not `quit`: that would wait behind the read that blocks.
-      blocking?.client.disconnect();
+      if (blocking !== undefined) await cut(blocking.client);
       await loop;
     },
   };
+}
+
+/** Not `quit`: that would wait behind the read that blocks. */
+async function cut(client: RedisClient): Promise<void> {
+  if (client.status === 'end') return;
+  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()));
+  client.disconnect();
+  // Between two connections there is nothing to end, and ioredis tells no `end` then.
+  await withDeadline(ended, END_WITHIN_MS, 'Closing').catch(() => undefined);
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { nudgesIn, type Deployment } from '../support/deployment.ts';
+import { CHAT_SERVER_TOKEN, nudgesIn, type Deployment } from '../support/deployment.ts';
+import { eventually } from '../support/events.ts';
 import { expect, newPage, test, type BrowserFixtures } from './support.ts';
 
 /** The example's chat page at one chat. */
@@ -79,6 +82,33 @@ test('texts and label by attributes, themes by properties and parts, all of it t
     'getComputedStyle(document.querySelector("chat-recovery-notice").shadowRoot.querySelector("[part=notice]")).backgroundColor',
   );
   expect(background).toBe('rgb(1, 2, 3)');
+});
+
+test('on a page of another origin, with a token for that one chat', async ({ deploy, browser }) => {
+  const deployment = await deploy({ recovery: { autoReDrive: false } });
+  const chat = await deployment.createChat('hang');
+  const minted = await eventually(async () => {
+    const answer = await fetch(`${deployment.watcherUrl}/v1/sessions/${chat.sessionId}/token`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${CHAT_SERVER_TOKEN}` },
+    });
+    return answer.ok ? ((await answer.json()) as { token: string }) : undefined;
+  });
+  const html = `<!doctype html><title>Elsewhere</title><script type="module" src="${deployment.watcherUrl}/chat-recovery-notice.js"></script>
+    <chat-recovery-notice session="${chat.sessionId}" src="${deployment.watcherUrl}" token="${minted.token}"></chat-recovery-notice>`;
+  const site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(html));
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  try {
+    const page = await newPage(browser, []);
+    await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('Paddock recovery continued this chat.').waitFor();
+    expect(nudgesIn(chat.transcriptPath)).toBe(1);
+    await page.context().close();
+  } finally {
+    site.closeAllConnections();
+    await new Promise((resolve) => site.close(resolve));
+  }
 });
 
 test('the page’s calls are let in by its cookie only: no token, no other site, no other chat', async ({

@@ -1,3 +1,4 @@
+import { sessionKeys } from '#shared/session/keys.js';
 import { seedChats } from '../../scripts/screenshots/seed.ts';
 import { ADMIN_TOKEN, nudgesIn } from '../support/deployment.ts';
 import { eventually } from '../support/events.ts';
@@ -115,6 +116,21 @@ test('a watcher that is killed and started again: the page is live again and has
     .getByText('Killed task')
     .waitFor();
   await page.getByRole('button', { name: '2 Needs attention' }).waitFor();
+});
+
+test('where the trail was trimmed meanwhile, the page reads everything anew', async ({ deploy, operator, seed }) => {
+  const deployment = await deploy();
+  const page = await operator(deployment);
+  await page.getByText('No chat has been heard of yet').waitFor();
+  await deployment.watcher?.stop('SIGKILL');
+  await page.getByText('Reconnecting…').waitFor();
+  await seed(async (parts) => {
+    await seedChats(parts, [{ project: 'unheard', state: 'idle', ageMs: 1_000 }]);
+    await parts.redis.xtrim(sessionKeys(parts.tag).trail, 'MAXLEN', 0);
+  });
+  deployment.watcher = await deployment.startWatcher();
+  await page.locator('.row', { hasText: 'unheard' }).waitFor();
+  await page.getByText('1 chat', { exact: true }).waitFor();
 });
 
 test('markup in a transcript, a summary or a project is shown as text', async ({ deploy, operator, seed }) => {

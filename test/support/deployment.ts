@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
 }
 
 export const ADMIN_TOKEN = 'admin-token-of-a-test';
-const CHAT_SERVER_TOKEN = 'chat-server-token-of-a-test';
+export const CHAT_SERVER_TOKEN = 'chat-server-token-of-a-test';
 const SECRET = `whsec_${Buffer.from('a secret of the end-to-end tests').toString('base64')}`;
 
 export interface DeploymentOptions {
