@@ -1,6 +1,7 @@
-import { networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
 import { silentLogger } from '#shared/platform/logger.js';
 import { closeRedis, createRedis, untilReady } from '#shared/platform/redis.js';
+import { createPulse } from '#shared/queue/pulse.js';
 import { loadSettings } from '#shared/settings/environment.js';
 
 const ANSWER_WITHIN_MS = 3_000;
@@ -17,7 +18,10 @@ export async function checkWatcher(env: NodeJS.ProcessEnv): Promise<string | und
   }
 }
 
-/** A worker has no address of its own: it is well while Redis sees it connected from this host. */
+/**
+ * A worker is well while it shows itself on the queue, which it does as long as it hears it. Not `CLIENT LIST`: a cluster's
+ * node knows only its own connections, hosted Redis forbids it, and a worker that is connected may be deaf.
+ */
 export async function checkWorker(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { settings } = loadSettings(env);
   const client = createRedis({
@@ -28,24 +32,14 @@ export async function checkWorker(env: NodeJS.ProcessEnv): Promise<string | unde
   });
   try {
     if (!(await untilReady(client, ANSWER_WITHIN_MS))) return 'Redis does not answer.';
-    const list = String(await client.client('LIST'));
-    return hasWorkerFrom(list, `${settings.redisTag}:worker:`, ownAddresses())
-      ? undefined
-      : 'No worker of this host is connected to Redis.';
+    const { workers } = await createPulse(client, settings.redisTag).look();
+    return workers.some((id) => isOfHost(id, hostname())) ? undefined : 'No worker of this host is alive on the queue.';
   } finally {
     await closeRedis(client);
   }
 }
 
-/** Whether `CLIENT LIST` shows a connection whose name begins so, from one of the addresses. */
-export function hasWorkerFrom(clientList: string, namePrefix: string, addresses: readonly string[]): boolean {
-  return clientList.split('\n').some((line) => {
-    const name = / name=(\S*)/.exec(line)?.[1] ?? '';
-    const address = / addr=\[?([^\s\]]*?)\]?:\d+ /.exec(line)?.[1] ?? '';
-    return name.startsWith(namePrefix) && addresses.includes(address);
-  });
-}
-
-function ownAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+/** Whether a worker's id (`host:pid:random`) is of this host. */
+export function isOfHost(workerId: string, host: string): boolean {
+  return workerId.startsWith(`${host}:`);
 }
