@@ -39,7 +39,11 @@ export function createInlet(log: Log, retryMs = RETRY_MS, giveUpAfterMs = Infini
       try {
         return await work();
       } catch (err) {
-        if (err instanceof Problem) return log.warn({ sessionId, err }, 'An event was refused.');
+        if (err instanceof Problem) {
+          if (ends.refused === undefined) log.warn({ sessionId, err }, 'An event was refused.');
+          else ends.refused(err);
+          return;
+        }
         if (!isRedisAway(err)) return log.error({ sessionId, err }, 'An event could not be recorded.');
         log.debug({ sessionId, err }, 'Redis is away: the event is recorded later.');
         await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
