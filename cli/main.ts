@@ -6,6 +6,7 @@ import { registerDemo } from './demo/register.ts';
 import { registerDoctor } from './doctor/register.ts';
 import { registerExplain } from './explain.ts';
 import { registerHealth } from './health/register.ts';
+import { registerHooks } from './hooks/register.ts';
 import { registerScan } from './scan.ts';
 import { registerStart } from './start/register.ts';
 
@@ -24,6 +25,7 @@ async function main(argv: readonly string[]): Promise<void> {
     registerExplain,
     registerScan,
     registerConformance,
+    registerHooks,
     registerHealth,
     registerDoctor,
   ];

@@ -13,10 +13,10 @@ const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const compiled = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
-for (const folder of ['services', 'shared', 'examples/chat-server']) {
+for (const folder of ['services', 'shared', 'cli', 'examples/chat-server']) {
   const files = await readdir(join(root, folder), { recursive: true });
   const ours = files.filter((file) => !file.startsWith('node_modules'));
-  const assets = ours.filter((file) => file.endsWith('.lua') || /(^|\/)public\/./.test(file));
+  const assets = ours.filter((file) => /\.(lua|mjs)$/.test(file) || /(^|\/)public\/./.test(file));
   for (const file of assets) await cp(join(root, folder, file), join(dist, folder, file), { recursive: true });
 }
 
