@@ -98,13 +98,13 @@ export function createDetailPane(parts) {
         session: shown,
         nowMs: parts.now(),
         why: why(shown, parts.pause(), parts.words()),
+        words: parts.words(),
         outcome: parts.outcome(shown.sessionId),
         does: {
           close,
           continueChat: () => parts.continueChat(shown),
           endWatch: () => void endWatch(),
           settings: () => parts.openSettings({ server: shown.server, project: shown.project }),
-          copied: () => undefined,
         },
       }),
     );

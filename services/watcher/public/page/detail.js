@@ -1,3 +1,4 @@
+import { announce } from './announce.js';
 import { el } from './dom.js';
 import { KEYS, SETTINGS, SOURCES, valueWords } from './settings-table.js';
 import { stateOf } from './states.js';
@@ -14,8 +15,9 @@ import { sinceMs } from './row.js';
  * @property {Details} session
  * @property {number} nowMs
  * @property {string} why
+ * @property {import('../../page-types.ts').Words | undefined} words
  * @property {import('./actions.js').Outcome | undefined} outcome
- * @property {{ close: () => void, continueChat: () => void, endWatch: () => void, settings: () => void, copied: () => void }} does
+ * @property {{ close: () => void, continueChat: () => void, endWatch: () => void, settings: () => void }} does
  */
 
 /**
@@ -27,7 +29,7 @@ export function detail(view) {
   return [
     head(view),
     notice(view),
-    section('Timeline', timeline(session.trail, nowMs)),
+    section('Timeline', timeline(session.trail, { nowMs, words: view.words })),
     section('Settings in force', settings(view)),
     section('Facts', facts(session)),
   ];
@@ -42,7 +44,7 @@ function head({ session, nowMs, does }) {
     { class: 'd-head' },
     el('button', { type: 'button', class: 'quiet d-close', click: does.close, 'aria-label': 'Close this chat' }, '✕'),
     el('h2', {}, projectName(session.project)),
-    el('p', { class: 'd-id' }, el('code', {}, session.sessionId), copyButton(session.sessionId, does.copied)),
+    el('p', { class: 'd-id' }, el('code', {}, session.sessionId), copyButton(session.sessionId)),
     el(
       'p',
       { class: 'd-state' },
@@ -59,12 +61,24 @@ function head({ session, nowMs, does }) {
 export const stateAge = (session, nowMs) => `for ${age(nowMs - sinceMs(session))}`;
 
 /**
+ * Browsers have a clipboard only where the page came over TLS or from this machine.
+ *
  * @param {string} id
- * @param {() => void} copied
  */
-function copyButton(id, copied) {
-  const copy = () => void navigator.clipboard?.writeText(id).then(copied);
-  return el('button', { type: 'button', class: 'quiet small', click: copy }, 'Copy id');
+function copyButton(id) {
+  const button = el('button', { type: 'button', class: 'quiet small' }, 'Copy id');
+  button.hidden = navigator.clipboard === undefined;
+  const tell = (/** @type {string} */ words) => () => {
+    button.textContent = words;
+    announce(words);
+  };
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(id).then(tell('Copied'), tell('Not copied'));
+  });
+  button.addEventListener('blur', () => {
+    button.textContent = 'Copy id';
+  });
+  return button;
 }
 
 /** @param {DetailView} view */

@@ -23,9 +23,9 @@ const TONES = {
  * The trail of one chat, newest first: when, what, why, and on what evidence.
  *
  * @param {readonly TrailLine[]} trail oldest first
- * @param {number} nowMs
+ * @param {{ nowMs: number, words: import('../../page-types.ts').Words | undefined }} context
  */
-export function timeline(trail, nowMs) {
+export function timeline(trail, { nowMs, words }) {
   const lines = trail.toReversed().map((line) => {
     const item = el(
       'li',
@@ -38,7 +38,7 @@ export function timeline(trail, nowMs) {
       el('p', { class: 't-what' }, line.text),
     );
     if (line.reasonText !== null) item.append(el('p', { class: 't-why' }, line.reasonText));
-    const evidence = evidenceOf(line);
+    const evidence = evidenceOf(line, words?.verdicts ?? {});
     if (evidence.length > 0) item.append(el('dl', { class: 't-evidence' }, ...evidence.flatMap(pair)));
     return item;
   });
@@ -46,7 +46,7 @@ export function timeline(trail, nowMs) {
 }
 
 /** @param {[string, string]} fact */
-const pair = ([name, value]) => [el('dt', {}, name), el('dd', { title: value }, value)];
+const pair = ([name, value]) => [el('dt', {}, name), el('dd', {}, value)];
 
 /** Names of what a line may carry. */
 /** @type {Record<string, string>} */
@@ -69,14 +69,16 @@ const NAMES = {
 
 /**
  * @param {TrailLine} line
+ * @param {Record<string, string>} verdicts
  * @returns {[string, string][]}
  */
-export function evidenceOf({ detail = {}, reason }) {
+function evidenceOf({ detail = {}, reason }, verdicts) {
   /** @type {[string, string][]} */
   const facts = [];
   for (const [name, value] of Object.entries(detail)) {
     if (name === 'tasks') facts.push(...tasksOf(value));
     else if (name === 'try') facts.push(['Try', `${worded(value)} of ${worded(detail['maxRetries'] ?? '?')}`]);
+    else if (name === 'verdict') facts.push(['Verdict', verdicts[worded(value)] ?? worded(value)]);
     else if (name === 'afterMs') facts.push(['Reply after', span(Number(value))]);
     else if (name !== 'maxRetries') facts.push([NAMES[name] ?? name, worded(value)]);
   }
