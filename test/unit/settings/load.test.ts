@@ -178,3 +178,30 @@ it.each([
   ['localhost.example.com', false],
   ['', false],
 ])('%j as an address is loopback: %j', (host, loopback) => expect(isLoopback(host)).toBe(loopback));
+
+describe('tokens and notices', () => {
+  const problems = (env: Record<string, string>, file?: unknown): string[] => {
+    try {
+      loadSettings({ HOME, ...env }, file);
+      return [];
+    } catch (error) {
+      return error instanceof SettingsError
+        ? error.problems.map(({ field, message }) => `${field} ${message}`)
+        : [String(error)];
+    }
+  };
+
+  it('no two parties share a token', () => {
+    expect(problems({ ADMIN_TOKEN: 'one', CHAT_SERVER_TOKEN: 'one' })).toEqual([
+      'accessToken of chat server default is that of ADMIN_TOKEN too',
+    ]);
+    const chatServers = ['a', 'b'].map((id) => ({ id, accessToken: 'one' }));
+    expect(problems({}, { chatServers })).toEqual(['accessToken of chat server b is that of chat server a too']);
+  });
+
+  it('notices are signed or not sent', () => {
+    expect(problems({ NOTICE_WEBHOOK_URL: 'http://127.0.0.1/hook' })).toEqual([
+      'NOTICE_WEBHOOK_SECRET is needed to sign what goes to NOTICE_WEBHOOK_URL',
+    ]);
+  });
+});
