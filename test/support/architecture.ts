@@ -76,8 +76,8 @@ export function directionFaults(sources: readonly Source[]): string[] {
 
 function brokenRule(from: string, target: string, specifier: string): string | undefined {
   if (target.startsWith('..')) return 'that is outside of the project';
-  if (target.startsWith('test/') && !from.startsWith('cli/'))
-    return 'only tests and the CLI use what is made for tests';
+  if (target.startsWith('test/') && !from.startsWith('cli/') && !from.startsWith('bench/'))
+    return 'only tests, benches and the CLI use what is made for tests';
   if (from.startsWith('shared/')) {
     if (!target.startsWith('shared/')) return 'shared imports nothing of what is built on it';
     const across = roomOf(from) !== roomOf(target);
