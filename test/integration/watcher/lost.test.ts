@@ -70,6 +70,28 @@ describe.skipIf(!canIsolateRedis())('R39: Redis comes back without what it had c
       }
     },
   );
+
+  isolated('so is one of a session that another watcher took, long ago', async ({ own, start, folders, redis }) => {
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    const first = await start({ redisUrl: own.url });
+    await first.deliver(turnEnded(chat));
+    await first.stop();
+    const watcher = await start({ redisUrl: own.url });
+    await watcher.background.caughtUp;
+    await chat.kill();
+    await sessionWhen(watcher, chat, ({ state }) => state === 'killed');
+    const client = redis.client.duplicate({ port: own.port, host: '127.0.0.1' });
+    try {
+      // As a replica has it that lacked the notice, and becomes master.
+      await client.hdel(`{${redis.tag}}:s:${chat.sessionId}`, 'nt');
+      await client.hset(`{${redis.tag}}:s:${chat.sessionId}`, 'st', 'watching');
+      await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await sessionWhen(watcher, chat, ({ state, notice }) => state === 'killed' && notice !== null);
+    } finally {
+      client.disconnect();
+    }
+  });
 });
 
 describe('R49: a turn end that never came', () => {
