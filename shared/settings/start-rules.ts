@@ -23,6 +23,7 @@ export function checkStart(settings: {
   adminToken: string | undefined;
   noticeWebhookUrl: string | undefined;
   noticeWebhookSecret: string | undefined;
+  transcriptSource: 'file' | 'http';
   chatServers: readonly ChatServer[];
 }): StartProblem[] {
   const { chatServers } = settings;
@@ -32,6 +33,7 @@ export function checkStart(settings: {
     ...checkSecrets(chatServers),
     ...checkTokens(settings),
     ...checkNotices(settings),
+    ...checkTranscripts(settings),
   ];
 }
 
@@ -55,6 +57,17 @@ function checkOpenAddress(settings: {
     message: `(webhookSecrets of chat server ${server.id}) ${why}`,
   }));
   return adminToken === undefined ? [{ field: 'ADMIN_TOKEN', message: why }, ...unsigned] : unsigned;
+}
+
+/** Without a chat server that gives transcripts every one of them would be missing. */
+function checkTranscripts(settings: {
+  transcriptSource: 'file' | 'http';
+  chatServers: readonly ChatServer[];
+}): StartProblem[] {
+  const { transcriptSource, chatServers } = settings;
+  if (transcriptSource === 'file' || chatServers.length === 0) return [];
+  if (chatServers.some(({ sessionApi }) => sessionApi.driver === 'http')) return [];
+  return [{ field: 'TRANSCRIPT_SOURCE', message: 'is http, and no chat server has the driver http to read them by' }];
 }
 
 function checkIds(servers: readonly ChatServer[]): StartProblem[] {

@@ -232,4 +232,10 @@ describe('how sessions are reached', () => {
       'chatServers[0].sessionApi.projects.b has unknown keys that are ignored: drivr',
     ]);
   });
+
+  it('and transcripts through it only where it is http', () => {
+    const problem = /TRANSCRIPT_SOURCE is http, and no chat server has the driver http/;
+    expect(() => only({ TRANSCRIPT_SOURCE: 'http' })).toThrow(problem);
+    expect(only({ TRANSCRIPT_SOURCE: 'http', SESSION_API_URL: 'http://x' })).toBeDefined();
+  });
 });
