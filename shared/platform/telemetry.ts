@@ -15,6 +15,8 @@ export async function loadTelemetry({ traces }: { traces: boolean }): Promise<Te
     const { BullMQOtel } = await import('bullmq-otel');
     return new BullMQOtel({ tracerName: TRACER });
   } catch (error) {
-    throw new Error('OTEL_TRACES is on, but bullmq-otel is not installed: npm install bullmq-otel@2.0.1.', { cause: error });
+    throw new Error('OTEL_TRACES is on, but bullmq-otel is not installed: npm install bullmq-otel@2.0.1.', {
+      cause: error,
+    });
   }
 }
