@@ -7,7 +7,10 @@ import type { SessionDriver } from './driver.ts';
 export interface Drivers {
   /** `undefined`: the settings know no such chat server. */
   of(serverId: string, project: string): SessionDriver | undefined;
-  /** Those that are reached over the network, for probes: a command is there on the workers' machine alone. */
+  /**
+   * Those that are reached over the network, for probes: a command is there on the workers' machine alone. A project's own is
+   * named `<server>/<project>`.
+   */
   remote(): { serverId: string; driver: SessionDriver }[];
   close(): Promise<void>;
 }
@@ -31,7 +34,13 @@ export function createDrivers(
     made.find((entry) => entry.serverId === serverId && entry.project === project)?.driver;
   return {
     of: (serverId, project) => find(serverId, project) ?? find(serverId, undefined),
-    remote: () => made.filter(({ isRemote }) => isRemote),
+    remote: () =>
+      made
+        .filter(({ isRemote, project, driver }) => isRemote && (project === undefined || driver.canSend))
+        .map(({ serverId, project, driver }) => ({
+          serverId: project === undefined ? serverId : `${serverId}/${project === '' ? '~root' : project}`,
+          driver,
+        })),
     async close() {
       await Promise.all(made.map(({ driver }) => driver.close()));
     },

@@ -27,6 +27,9 @@ interface Entry extends PaddockSession {
   endedJob: string | undefined;
 }
 
+/** More sessions than this, and those at rest are forgotten. */
+const MANY = 5_000;
+
 /** Every session that Paddock tells of, from its frames alone. Pure: no socket, no clock. */
 export class PaddockBoard {
   readonly #sessions = new Map<string, Entry>();
@@ -123,6 +126,15 @@ export class PaddockBoard {
       endedJob: undefined,
     };
     this.#sessions.set(id, fresh);
+    if (this.#sessions.size > MANY) this.#forgetRested(fresh);
     return fresh;
+  }
+
+  /** A long connection sees ever more chats; one at rest is as good as one that was never seen. */
+  #forgetRested(but: Entry): void {
+    for (const [id, entry] of this.#sessions) {
+      const rests = !entry.running && !entry.queued && entry.tasks.length === 0;
+      if (rests && entry !== but) this.#sessions.delete(id);
+    }
   }
 }

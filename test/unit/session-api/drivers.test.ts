@@ -47,7 +47,10 @@ describe('the drivers of a deployment', () => {
         chatServers: [
           {
             id: 'a',
-            sessionApi: { url: 'http://x', projects: { '': { driver: 'none' }, cli: { driver: 'exec', send: ['x'] } } },
+            sessionApi: {
+              url: 'http://x',
+              projects: { '': { driver: 'none' }, cli: { driver: 'exec', send: ['x'] }, over: { url: 'http://y' } },
+            },
           },
           { id: 'b' },
         ],
@@ -60,7 +63,7 @@ describe('the drivers of a deployment', () => {
     expect(drivers.of('a', 'cli')).toMatchObject({ canSend: true, idempotent: false });
     expect(drivers.of('b', 'cli')).toMatchObject({ canSend: false });
     expect(drivers.of('c', '')).toBeUndefined();
-    expect(drivers.remote().map(({ serverId }) => serverId)).toEqual(['a', 'a', 'b']);
+    expect(drivers.remote().map(({ serverId }) => serverId)).toEqual(['a', 'a/over', 'b']);
     await drivers.close();
   });
 });

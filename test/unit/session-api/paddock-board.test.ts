@@ -55,6 +55,17 @@ describe('what Paddock’s frames tell', () => {
     expect(board.get('s')).toBeUndefined();
   });
 
+  test('chats at rest are forgotten when there are many, running ones never', () => {
+    const board = new PaddockBoard();
+    board.apply(active('1', true, true));
+    for (let index = 0; index < 5_100; index += 1) {
+      board.apply({ type: 'chat:queued_state', payload: { projectSlug: 'p', sessionId: `r${index}`, text: null } });
+    }
+    expect(board.get('s')).toMatchObject({ running: true });
+    expect(board.get('r0')).toBeUndefined();
+    expect(board.get('r5099')).toBeDefined();
+  });
+
   test('unknown and broken frames say nothing', () => {
     for (const text of ['', '[]', '{"type":"chat:token","payload":{}}', '{"type":"chat:active","payload":{}}', 7]) {
       expect(parseFrame(text)).toBeUndefined();
