@@ -38,18 +38,21 @@ test('one hang leaves one correlation id from the webhook to the nudge, and numb
 
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
     const metricsOf = async (url: string) => (await fetch(`${url}/metrics`, { headers })).text();
-    const worker = await metricsOf(`http://127.0.0.1:${port}`);
-    const watcher = await metricsOf(deployment.watcherUrl);
-    expect(samples(worker, 'chat_recovery_nudges_total').get('kind="auto",outcome="accepted"')).toBe(1);
-    expect(samples(worker, 'chat_recovery_decisions_total').get('reason="nudged"')).toBe(1);
-    expect(samples(worker, 'chat_recovery_nudge_overshoot_seconds_count').get('')).toBe(1);
-    const sum = (name: string) =>
-      [worker, watcher].reduce((total, text) => total + (samples(text, name).get('') ?? 0), 0);
-    expect(sum('chat_recovery_notices_total')).toBe(1);
-    expect(sum('chat_recovery_nudge_to_reply_seconds_count')).toBe(1);
-    expect(samples(watcher, 'chat_recovery_webhooks_total').get('type="turn.ended",outcome="applied"')).toBeGreaterThan(
-      0,
-    );
+    // The state shows a moment before its numbers do.
+    await eventuallyPasses(async () => {
+      const worker = await metricsOf(`http://127.0.0.1:${port}`);
+      const watcher = await metricsOf(deployment.watcherUrl);
+      expect(samples(worker, 'chat_recovery_nudges_total').get('kind="auto",outcome="accepted"')).toBe(1);
+      expect(samples(worker, 'chat_recovery_decisions_total').get('reason="nudged"')).toBe(1);
+      expect(samples(worker, 'chat_recovery_nudge_overshoot_seconds_count').get('')).toBe(1);
+      const sum = (name: string) =>
+        [worker, watcher].reduce((total, text) => total + (samples(text, name).get('') ?? 0), 0);
+      expect(sum('chat_recovery_notices_total')).toBe(1);
+      expect(sum('chat_recovery_nudge_to_reply_seconds_count')).toBe(1);
+      expect(
+        samples(watcher, 'chat_recovery_webhooks_total').get('type="turn.ended",outcome="applied"'),
+      ).toBeGreaterThan(0);
+    });
   } finally {
     await deployment.stop();
   }
