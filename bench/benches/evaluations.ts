@@ -54,10 +54,8 @@ export const evaluations: Bench = {
   },
 };
 
-const brief = (drained: Drained | undefined): string =>
-  drained === undefined
-    ? ''
-    : `${drained.perSecond.toFixed(0)}/s, ${drained.workerUs.toFixed(0)} + ${drained.redisUs.toFixed(0)} µs`;
+const brief = (one: Drained | undefined): string =>
+  one === undefined ? '' : `${one.perSecond.toFixed(0)}/s, ${one.workerUs.toFixed(0)} + ${one.redisUs.toFixed(0)} µs`;
 
 export interface Work {
   fill(count: number): Promise<void>;

@@ -8,7 +8,7 @@ import { spreadOf } from '../kit/statistics.ts';
 
 /**
  * Bar 9: what an armed session costs Redis, with its record, its delivery's mark, its places in the indexes, its first job
- * and its trail, against one delayed job that says no more than which session and which file.
+ * and its trail, against one delayed job that says which session it is for. Paths are as long as real ones.
  */
 
 interface Measured {
@@ -31,14 +31,14 @@ export const memory: Bench = {
     }
     const job = (n: number): number => theirs[n] ?? Number.NaN;
     const against = '× one bare delayed job';
-    const trail = (kinds: Record<string, number>): number => (kinds['t'] ?? 0) + (kinds['trail'] ?? 0);
+    const trail = ({ kinds }: Measured): number => (kinds['t'] ?? 0) + (kinds['trail'] ?? 0);
     return {
       rows: [
         atMost(2.5, {
           bar: 9,
           what: 'Redis memory of an armed session: record, mark, indexes, job',
           against,
-          figure: spreadOf(ours.map(({ bytes, kinds }, n) => (bytes - trail(kinds)) / job(n))),
+          figure: spreadOf(ours.map((one, n) => (one.bytes - trail(one)) / job(n))),
         }),
         told({
           what: 'the same with its first lines in the trail',
@@ -61,14 +61,14 @@ async function armed(root: string, count: number): Promise<Measured> {
     const before = await site.redis.usedMemory();
     await Promise.all(chats.map((chat) => site.sender.send(turnEnd(chat, 1))));
     const bytes = ((await site.redis.usedMemory()) - before) / count;
-    return { bytes, kinds: await kinds(site.redis, chats, count) };
+    return { bytes, kinds: await kindsOf(site.redis, chats, count) };
   } finally {
     await site.close();
   }
 }
 
 /** Bytes a session of each kind of key, as Redis itself tells; a key's place in the table is not in them. */
-async function kinds(
+async function kindsOf(
   { client }: BenchRedis,
   chats: readonly BenchChat[],
   count: number,
@@ -98,8 +98,9 @@ async function bareJobs(count: number): Promise<number> {
   try {
     const add = (n: number) => {
       const sessionId = `a0000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-      const path = `/home/someone/.claude/projects/-home-someone-projects-1/${sessionId}.jsonl`;
-      return queue.add('evaluate', { sessionId, path }, { delay: 3_600_000 });
+      const path = `/home/someone/.claude/projects/-home-someone-1/${sessionId}.jsonl`;
+      const data = { sessionId, path, server: 'default', project: 'bench', generation: 1, debounceMs: 5_000 };
+      return queue.add('evaluate', data, { delay: 3_600_000, jobId: `evaluate-${sessionId}-1`, attempts: 3 });
     };
     await add(0);
     const before = await redis.usedMemory();

@@ -29,7 +29,7 @@ export interface BenchContext {
   scale: Scale;
   /** Folder of the compiled services. */
   root: string;
-  say(sentence: string): void;
+  say: (sentence: string) => void;
 }
 
 export interface BenchResult {

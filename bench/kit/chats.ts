@@ -14,7 +14,7 @@ const CHATS_PER_FOLDER = 100;
 export function makeChats(root: string, count: number, fillBytes = 24_000): BenchChat[] {
   return Array.from({ length: count }, (_, n) => {
     const sessionId = randomUUID();
-    const path = join(root, `-home-someone-projects-${Math.floor(n / CHATS_PER_FOLDER)}`, `${sessionId}.jsonl`);
+    const path = join(root, `-home-someone-${Math.floor(n / CHATS_PER_FOLDER)}`, `${sessionId}.jsonl`);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${fill(sessionId, fillBytes)}${turn(sessionId)}`);
     return { sessionId, path };

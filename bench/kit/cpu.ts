@@ -29,6 +29,6 @@ export function cpuSince<K extends string>(pids: Record<K, readonly number[]>): 
       number
     >;
     const all = names.reduce((sum, name) => sum + used[name], 0);
-    return { ...used, all } as Record<K | 'all', number>;
+    return { ...used, all };
   };
 }

@@ -9,7 +9,7 @@ export interface HttpAnswer {
 
 interface Waiting {
   request: Buffer;
-  settle(answer: HttpAnswer | Error): void;
+  settle: (answer: HttpAnswer | Error) => void;
 }
 
 /**

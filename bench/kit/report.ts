@@ -18,9 +18,7 @@ export function tableOf(rows: readonly BenchRow[]): string {
     reason === undefined ? (limit === '' ? '' : met ? 'met' : 'missed') : `void: ${reason}`,
   ]);
   const head = ['bar', 'what', 'median [least..greatest]', 'unit', 'bar is', ''];
-  const widths = head.map((title, column) =>
-    Math.max(...[head, ...cells].map((row) => [...(row[column] ?? title)].length)),
-  );
+  const widths = head.map((title, column) => Math.max(...[head, ...cells].map((row) => (row[column] ?? title).length)));
   const line = (row: readonly string[]): string =>
     `| ${row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(' | ')} |`;
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');

@@ -26,8 +26,8 @@ export interface SiteOptions {
 
 /** A whole deployment of one bench: its Redis, compiled watcher and workers as processes, a chat server's stand-in here. */
 export class Site {
-  readonly dir = mkdtempSync(join(tmpdir(), 'chat-recovery-bench-'));
-  readonly transcripts = join(this.dir, 'transcripts');
+  readonly dir = mkdtempSync(join(tmpdir(), 'bench-'));
+  readonly transcripts = join(this.dir, '.claude', 'projects');
   readonly options: SiteOptions;
   readonly redis: BenchRedis;
   readonly api: SessionApiStandIn;
@@ -43,7 +43,7 @@ export class Site {
     this.api = parts.api;
     [this.port = 0, this.workerPort = 0] = parts.ports;
     mkdirSync(this.transcripts, { recursive: true });
-    const folder = join(this.dir, 'projects', PROJECT);
+    const folder = join(this.dir, 'settings', PROJECT);
     mkdirSync(folder, { recursive: true });
     const recovery = { autoReDrive: true, debounceMs: options.debounceMs ?? 5_000, limboTimeoutMs: 0 };
     writeFileSync(join(folder, 'project.yaml'), JSON.stringify({ recovery }));
@@ -93,15 +93,19 @@ export class Site {
   /** SIGKILL of everything that is ours, all at the same moment. */
   async killServices(): Promise<void> {
     this.#sender?.close();
-    await Promise.all([this.watcher, ...this.workers].map((each) => each?.stop('SIGKILL')));
+    await Promise.all(this.#services().map((each) => each.stop('SIGKILL')));
   }
 
   async close(): Promise<void> {
     this.#sender?.close();
-    await Promise.all([this.watcher, ...this.workers].map((each) => each?.stop('SIGTERM')));
+    await Promise.all(this.#services().map((each) => each.stop('SIGTERM')));
     await this.api.close();
     await this.redis.close();
     rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  #services(): TestProcess[] {
+    return [...(this.watcher === undefined ? [] : [this.watcher]), ...this.workers];
   }
 
   #start(service: 'watcher' | 'recovery-worker', env: Record<string, string>): Promise<TestProcess> {
@@ -116,7 +120,7 @@ export class Site {
         // The limit is counted all the same; only never reached.
         WEBHOOK_RATE_LIMIT: '100000000',
         SESSION_API_URL: this.api.url,
-        PROJECTS_DIR: join(this.dir, 'projects'),
+        PROJECTS_DIR: join(this.dir, 'settings'),
         TRANSCRIPT_ROOTS: this.transcripts,
         RECOVERY_SETTLE_MS: '0',
         RECOVERY_MAX_NUDGES_PER_HOUR: '0',

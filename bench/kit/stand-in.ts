@@ -40,10 +40,10 @@ export async function startStandIn(name: string, setup: unknown = {}): Promise<S
     onTold: () => undefined,
     async ask<A>(question: unknown): Promise<A> {
       const id = (last += 1);
-      const answer = new Promise<unknown>((resolve) => asked.set(id, resolve));
+      const answered = new Promise<unknown>((resolve) => asked.set(id, resolve));
       child.send({ id, body: question });
       const gone = ended.then(() => Promise.reject(new Error(`The stand-in ${name} ended.`)));
-      return (await Promise.race([answer, gone])) as A;
+      return (await Promise.race([answered, gone])) as A;
     },
     tell: (body) => void child.send({ body }),
     async stop() {
@@ -58,11 +58,11 @@ export async function startStandIn(name: string, setup: unknown = {}): Promise<S
 
 /** A stand-in's own side: answers what is asked, the set-up first. */
 export function answer(handle: (body: never) => unknown): void {
-  process.on('message', ({ id, body }: Envelope) => {
-    void Promise.resolve(handle(body as never)).then((reply) => {
-      if (id !== undefined) process.send?.({ id, body: reply ?? null });
-    });
-  });
+  const respond = async ({ id, body }: Envelope): Promise<void> => {
+    const reply = await handle(body as never);
+    if (id !== undefined) process.send?.({ id, body: reply ?? null });
+  };
+  process.on('message', (envelope: Envelope) => void respond(envelope));
 }
 
 /** Sends what nobody asked for. */
