@@ -27,6 +27,22 @@ function json(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
+const fileOf = (sessionId: string): string => `${sessionId}.jsonl`;
+
+/**
+ * A transcript's path as the record holds it: without the file's name where that is the session's own, as Claude Code names
+ * it. Redis keeps a hash compact (a third of the memory) only while none of its values is longer than 64 bytes.
+ */
+export function storedPath(sessionId: string, path: string): string {
+  const name = fileOf(sessionId);
+  return path.endsWith(`/${name}`) ? path.slice(0, -name.length) : path;
+}
+
+/** The whole path again. A file's path never ends with a slash. */
+export function readPath<T extends string | undefined>(sessionId: string, stored: T): T | string {
+  return stored?.endsWith('/') === true ? `${stored}${fileOf(sessionId)}` : stored;
+}
+
 function number(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : Number(text);
 }
@@ -69,7 +85,7 @@ export function parseRecord(sessionId: string, raw: RawRecord): SessionRecord | 
     server: raw['srv'] ?? '',
     source: (raw['src'] ?? 'webhook') as SessionRecord['source'],
     project: raw['prj'] ?? '',
-    path: raw['path'],
+    path: readPath(sessionId, raw['path']),
     generation: number(raw['gen']) ?? 0,
     state: (raw['st'] ?? 'idle') as SessionState,
     stateReason: raw['rs'] as StateReason | undefined,

@@ -1,4 +1,5 @@
 import type { RedisClient } from '#shared/platform/redis.js';
+import { storedPath } from './codec.ts';
 import type { SessionKeys } from './keys.ts';
 import { RECORD_VERSION, type SessionRecord } from './record.ts';
 import type { Scripts } from './scripts.ts';
@@ -39,7 +40,8 @@ export function lostTurnEnds({
     },
 
     async rearm(sessionId, watch) {
-      const answer = await scripts.run<Rearmed | false>('rearm', { sessionId }, { ...watch, ...steps });
+      const path = storedPath(sessionId, watch.path);
+      const answer = await scripts.run<Rearmed | false>('rearm', { sessionId }, { ...watch, path, ...steps });
       return answer === false ? undefined : answer;
     },
   };

@@ -2,7 +2,7 @@ import { Problem } from '#shared/platform/problem.js';
 import { onReconnected } from '#shared/platform/redis.js';
 import type { EffectiveSettings } from '#shared/settings/recovery.js';
 import type { TrailEntry } from '#shared/trail/reasons.js';
-import { list, parseNotice, parseRecord, type RawRecord } from './codec.ts';
+import { list, parseNotice, parseRecord, readPath, storedPath, type RawRecord } from './codec.ts';
 import type { LifecycleEvent } from './events.ts';
 import { sessionKeys, settingsField, type SessionKeys } from './keys.ts';
 import { lostTurnEnds } from './lost-turn-ends.ts';
@@ -121,7 +121,7 @@ function eventArguments(delivery: Delivery): Record<string, unknown> {
     type: event.type,
     ts: event.timestamp,
     project: event.data.project,
-    arm,
+    arm: arm === undefined ? undefined : { ...arm, path: storedPath(event.data.sessionId, arm.path) },
     firstStepMs: FIRST_STEP_MS,
     secondStepMs: SECOND_STEP_MS,
     ...typeArguments(event),
@@ -288,7 +288,7 @@ function dueSession(raw: RawDue): DueSession {
     sessionId: raw.id,
     server: raw.srv,
     project: raw.prj,
-    path: raw.path,
+    path: readPath(raw.id, raw.path),
     generation: Number(raw.gen),
     armedMs: Number(raw.at),
     noticeId: notice?.id,

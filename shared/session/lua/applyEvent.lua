@@ -7,17 +7,26 @@ local SOURCE_RANK = { discovery = 1, hook = 2, webhook = 3 }
 local REPEAT_WINDOW_MS = 60000
 local OTHER_STARTS = 8
 
+local generation
+
+local function firstJob(dueMs)
+  return { id = 'evaluate-' .. a.id .. '-g' .. generation .. '-s0', generation = generation, dueMs = dueMs, nowMs = now }
+end
+
+-- The mark holds owner, armed, reason, generation and the job's due moment: there is one for each delivery of ten minutes.
 local known = redis.call('GET', K.mark)
 if known then
-  local answer = cjson.decode(known)
-  answer.outcome = 'duplicate'
-  if answer.job then answer.job.nowMs = now end
-  return reply(answer)
+  local mark = cjson.decode(known)
+  generation = mark[4]
+  return reply({
+    outcome = 'duplicate', owner = mark[1], armed = mark[2], reason = mark[3], generation = generation,
+    job = mark[5] and firstJob(mark[5]) or nil,
+  })
 end
 
 local rec = load()
 if isNewer(rec) then return reply({ outcome = 'newer-record' }) end
-local generation = number(rec.gen) or 0
+generation = number(rec.gen) or 0
 
 local function owns()
   if not exists(rec) or rec.rel == '1' then return true end
@@ -31,12 +40,9 @@ end
 
 local function answer(outcome, reason, job)
   local result = { outcome = outcome, owner = rec.srv or a.server, armed = rec.arm == '1', reason = reason, generation = generation, job = job }
-  redis.call('SET', K.mark, cjson.encode(result), 'PX', a.markTtl)
+  local mark = { result.owner, result.armed, reason, generation, job and job.dueMs or nil }
+  redis.call('SET', K.mark, cjson.encode(mark), 'PX', a.markTtl)
   return reply(result)
-end
-
-local function firstJob(dueMs)
-  return { id = 'evaluate-' .. a.id .. '-g' .. generation .. '-s0', generation = generation, dueMs = dueMs, nowMs = now }
 end
 
 -- Order on the chat server's own clock; on equal stamps: closed, human, ended of the same turn, started, ended.
