@@ -26,6 +26,8 @@ export interface DriverSurroundings {
 
 /** Two hours: longer than any turn that a nudge begins should be, shorter than a day. */
 const TURN_TIMEOUT_MS = 2 * 3_600_000;
+/** A longer timer would end at once (Node's are 32 bits wide): 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The driver that a chat server's settings ask for. Throws a `TypeError` that names the chat server where its address is
@@ -46,7 +48,8 @@ export function createDriver(
 
 function make(api: SessionApiSettings, surroundings: DriverSurroundings): SessionDriver {
   const { timeoutMs, log } = surroundings;
-  const { token, turnTimeoutMs = TURN_TIMEOUT_MS } = api;
+  const { token } = api;
+  const turnTimeoutMs = Math.min(api.turnTimeoutMs ?? TURN_TIMEOUT_MS, LONGEST_TIMER_MS);
   switch (api.driver) {
     case 'none':
       return createNoneDriver();

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createDriver } from '#shared/session-api/create-driver.js';
 import { createHerdctlDriver } from '#shared/session-api/herdctl/herdctl-driver.js';
 import type { SessionDriver } from '#shared/session-api/driver.js';
+import { createPaddockLinks } from '#shared/session-api/paddock/links.js';
 import { eventually } from '../../support/events.ts';
 import { HerdctlStandIn } from '../../support/herdctl-stand-in.ts';
 import { describe, expect, test as base } from '../../support/leaks.ts';
@@ -101,5 +103,22 @@ describe('a message to herdctl', () => {
       class: 'refused',
       code: 'agent_unknown',
     });
+  });
+});
+
+describe('a time limit longer than any timer', () => {
+  test('is as long as timers go, and not none', async ({ herdctl }) => {
+    const log = { info: () => undefined, warn: () => undefined };
+    const driver = createDriver(
+      {
+        id: 'h',
+        sessionApi: { driver: 'herdctl', url: herdctl.url, token: undefined, turnTimeoutMs: 365 * 86_400_000 },
+      },
+      { timeoutMs: 200, dataDir: '/nowhere', env: {}, log, paddock: createPaddockLinks(log) },
+    );
+    const message = nudge();
+    await driver.send(message);
+    expect(await driver.state(message.sessionId)).toMatchObject({ state: 'running' });
+    await driver.close();
   });
 });
