@@ -4,6 +4,7 @@ import { isAlive } from '#shared/liveness/process-id.js';
 import { lockSession } from '#shared/session-api/exec/session-lock.js';
 import { eventually } from '../../support/events.ts';
 import { describe, expect } from '../../support/leaks.ts';
+import { startProcess } from '../../support/processes.ts';
 import { Desk, test } from './commands.ts';
 
 const alive = { class: 'busy', code: 'process_alive', mayHaveArrived: false };
@@ -82,6 +83,23 @@ describe('resuming a session whose process is dead', () => {
     await expect(driver.send(desk.nudge)).rejects.toMatchObject({ class: 'refused', code: 'ENOENT' });
     await expect(driver.probe()).rejects.toThrow(/no-such-program/);
     await desk.driver({ send: ['sh'] }).probe();
+  });
+
+  test('of several processes at the same moment one has the lock; killed, it holds nobody up', async ({ desk }) => {
+    const file = 'test/fixtures/programs/session-locker.ts';
+    const args = [join(desk.root, 'exec'), desk.sessionId];
+    const start = () => startProcess({ file, args, ready: /held|locked/ });
+    const racers = await Promise.all([1, 2, 3].map(() => start()));
+    const winner = racers.find(({ readyLine }) => readyLine.startsWith('locked'));
+    expect(racers.map(({ readyLine }) => readyLine).toSorted()).toEqual([
+      `held by ${winner?.pid}`,
+      `held by ${winner?.pid}`,
+      `locked by ${winner?.pid}`,
+    ]);
+    await winner?.stop('SIGKILL');
+    const next = await start();
+    expect(next.readyLine).toBe(`locked by ${next.pid}`);
+    await Promise.all([...racers, next].map((racer) => racer.stop('SIGKILL')));
   });
 
   test('a dead worker’s lock holds nobody up', async ({ desk }) => {
