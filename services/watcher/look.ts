@@ -24,6 +24,7 @@ export async function look(core: WatcherCore, session: WatchedSession, why: Look
       await act(core, session, outcome.finding, why);
       // Only now: a look that failed half way is owed again, whether or not the file changes.
       session.mark = outcome.file;
+      session.clean = showsNothing(outcome.finding);
       return;
     case 'missing':
       await missing(core, session, why);
@@ -31,11 +32,15 @@ export async function look(core: WatcherCore, session: WatchedSession, why: Look
     case 'undetermined':
       await noteOnce(core, session, 'transcript-undetermined', { bytesRead: outcome.bytesRead });
       session.mark = outcome.file;
+      session.clean = false;
       return;
     case 'unreadable':
       await noteOnce(core, session, 'transcript-unreadable', { code: outcome.code });
   }
 }
+
+const showsNothing = (finding: Finding): boolean =>
+  finding.kind === 'settled' && finding.verdict === 'not-hung' && finding.noticeId === undefined;
 
 function readContext(core: WatcherCore, session: WatchedSession): ReadContext {
   return {

@@ -136,8 +136,10 @@ export class Transcripts {
     const mark = await fileMark(session.path);
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
-    // A new watch calls `onStanding`; without one the look is ours to start.
-    else if (!this.#watchFile(entry) || watchedBefore) await this.#lookSoon(entry, 'armed');
+    // A new watch calls `onStanding`; without one the look is ours to start. The turn's own entries were looked at as they came.
+    else if (!this.#watchFile(entry) || watchedBefore) {
+      if (!session.clean || changedSince(session.mark, mark)) await this.#lookSoon(entry, 'armed');
+    }
   }
 
   #watchFile(entry: Entry): boolean {

@@ -34,6 +34,8 @@ export interface WatchedSession {
   standing: Standing | undefined;
   /** The file when it was last judged. */
   mark: FileMark | undefined;
+  /** It showed no notice then, answered or not: without a change nothing in it can matter to a new turn end. */
+  clean: boolean;
   /** Task ids answered before, from the record; `undefined`: not asked for yet. */
   answered: Set<string> | undefined;
   /** The end that was shown last (`transcript-missing`, a notice's error), so that it is shown once. */
@@ -52,7 +54,16 @@ export type NewWatch = Pick<
 
 /** A new entry for a watch that has just begun. */
 export function watchedSession(fields: NewWatch): WatchedSession {
-  return { ...fields, standing: undefined, mark: undefined, answered: undefined, shown: undefined, observed: new Set(), ended: false };
+  return {
+    ...fields,
+    standing: undefined,
+    mark: undefined,
+    clean: false,
+    answered: undefined,
+    shown: undefined,
+    observed: new Set(),
+    ended: false,
+  };
 }
 
 /** Whether the file is another one than `mark`, or longer, shorter or rewritten since. */

@@ -55,10 +55,23 @@ const isUnder = (path: string, root: string): boolean =>
 
 const isUnderAny = async (path: string, roots: readonly TranscriptRoot[]): Promise<boolean> => {
   for (const { ours } of roots) {
-    const root = await resolveLinks(resolve(ours));
+    const root = await realRoot(resolve(ours));
     if (root !== undefined && isUnder(path, root)) return true;
   }
   return false;
+};
+
+/** A root is the operator's own, and each delivery and each file of a search asks for it: its links are followed once a second. */
+const ROOT_FOR_MS = 1_000;
+const realRoots = new Map<string, { real: string; untilMs: number }>();
+
+const realRoot = async (root: string): Promise<string | undefined> => {
+  const known = realRoots.get(root);
+  if (known !== undefined && performance.now() < known.untilMs) return known.real;
+  const real = await resolveLinks(root);
+  if (real === undefined) realRoots.delete(root);
+  else realRoots.set(root, { real, untilMs: performance.now() + ROOT_FOR_MS });
+  return real;
 };
 
 /**

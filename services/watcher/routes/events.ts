@@ -194,9 +194,11 @@ function parseEvent(body: Buffer): LifecycleEvent {
   });
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return JSON.parse(utf8.decode(body));
   } catch {
     throw new Problem({ status: 400, code: 'invalid_json', detail: 'The body is not valid JSON in UTF-8.' });
   }
