@@ -17,7 +17,7 @@ const FIXTURES = join(import.meta.dirname, '../../test/fixtures/transcripts/2.1.
 /** The largest recorded file. */
 const LARGEST = 'compact_after_kill';
 
-const contextOf = (sessionId: string): ReadContext => ({
+export const contextOf = (sessionId: string): ReadContext => ({
   sessionId,
   answeredTaskIds: new Set(),
   senderLabels: [],
@@ -116,7 +116,7 @@ const assistant = (content: unknown, stopReason: string): object => ({
 });
 
 /** A hung chat at the end of a file of `size` bytes; what stands before it takes no room on the disk. */
-const hungFile = (path: string, size: number, sessionId: string): void => {
+export const hungFile = (path: string, size: number, sessionId: string): void => {
   const tail = `\n${TAIL(sessionId)}`;
   writeFileSync(path, '');
   truncateSync(path, Math.max(0, size - tail.length));
