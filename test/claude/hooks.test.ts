@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { freePort, nudgesIn } from '../support/deployment.ts';
 import { eventually, eventuallyPasses } from '../support/events.ts';
 import { startFakeMessagesApi, type FakeMessagesApi } from '../support/fake-messages-api.ts';
+import { codeBlocks } from '../support/host-pages.ts';
 import { ROOT, startProcess, type TestProcess } from '../support/processes.ts';
 import { describe, expect, test as redisTest, type RedisFixture } from '../support/redis.ts';
 import { CLAUDE, hasTmux, Terminal, type TerminalChat } from './terminal.ts';
@@ -101,21 +102,20 @@ const test = redisTest.extend<{ world: World; model: FakeMessagesApi }>({
 /** The commands of docs/hosts/tmux.md, with this test's own tmux. */
 function typingInto({ dir, terminal }: World): Record<string, string> {
   const tmux = ['tmux', '-S', terminal.socket];
-  const page = readFileSync(join(ROOT, 'docs/hosts/tmux.md'), 'utf8');
-  const script = /#!\/bin\/sh[\s\S]*?exit 0\n/.exec(page)?.[0].replaceAll(/^ {3}/gm, '') ?? '';
+  const [script = ''] = codeBlocks('tmux.md', 'sh').filter((block) => block.startsWith('#!'));
   const status = join(dir, 'chat-status');
   writeFileSync(status, script.replaceAll(/\btmux (?=has|capture)/g, `${tmux.join(' ')} `));
   chmodSync(status, 0o755);
   return {
     SESSION_API_INTO: 'live',
-    SESSION_API_SEND: JSON.stringify([...tmux, ...sendingOf(page)]),
+    SESSION_API_SEND: JSON.stringify([...tmux, ...sendingOnPage()]),
     SESSION_API_STATUS: JSON.stringify([status, '{sessionId}']),
   };
 }
 
 /** The arguments of the page's `send`, behind `tmux`. */
-function sendingOf(page: string): unknown[] {
-  const { chatServers } = parse(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '') as {
+function sendingOnPage(): unknown[] {
+  const { chatServers } = parse(codeBlocks('tmux.md', 'yaml')[0] ?? '') as {
     chatServers: { sessionApi: { send: unknown[] } }[];
   };
   return chatServers[0]?.sessionApi.send.slice(1) ?? [];

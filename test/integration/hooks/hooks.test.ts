@@ -138,9 +138,9 @@ describe('hooks of Claude Code', () => {
   });
 });
 
-describe('who may send hooks', () => {
-  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
+describe('who may send hooks', () => {
   test('a chat server’s hook token or its own; nobody else, and no one without', async ({ start }) => {
     const watcher = await start({ env: { ...ENV, CHAT_SERVER_TOKEN: 'own-token' } });
     const status = async (headers: Record<string, string>) => (await post(watcher, {}, headers)).status;

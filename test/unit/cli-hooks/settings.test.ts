@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { difference } from '../../../cli/hooks/difference.ts';
 import { EVENTS, ownIn, withHooks, withoutHooks, type Json, type JsonMap } from '../../../cli/hooks/entries.ts';
