@@ -88,8 +88,8 @@ async function startParts(
     const name = `worker ${number}`;
     // A port each, from WORKER_PORT on.
     const ownPort = settings.workerPort === 0 ? {} : { WORKER_PORT: String(settings.workerPort + number - 1) };
-    const env = { ...common, ...ownPort };
-    await keep(name, () => startPlainService({ name, entry: 'services/recovery-worker/main', env, onLine }));
+    const workerEnv = { ...common, ...ownPort };
+    await keep(name, () => startPlainService({ name, entry: 'services/recovery-worker/main', env: workerEnv, onLine }));
   }
   const address = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`;
   await keep('watcher', () =>

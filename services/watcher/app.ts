@@ -35,7 +35,8 @@ export interface AppParts extends DeliveryParts, Omit<SessionParts, 'tokens'> {
   hooks: HookReceiver;
   health: HealthParts;
   /** For the board. */
-  queue: Queue;
+  /** The queue that the board shows; asked each time, since one that began badly is replaced. */
+  queue: () => Queue;
   live: LiveEvents;
   stats: Stats;
 }

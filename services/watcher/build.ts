@@ -138,7 +138,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
     hooks,
     logger,
     metrics,
-    queue: redis.queue.bull,
+    queue: () => redis.queue.bull,
     live: live.events,
     stats: live.stats,
     requests: { request: (...job) => redis.queue.request(...job), withdraw: redis.withdraw },

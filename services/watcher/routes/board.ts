@@ -13,9 +13,13 @@ const MAX_PREFIXES = 16;
  * Bull Board over the queue, to be mounted at {@link BOARD_PATH}. Read-only unless `write`: jobs are looked at, not repeated.
  * A job that is repeated all the same meets every guard of the worker again.
  */
-export function boardRoutes(queue: Queue, { write }: { write: boolean }): RequestHandler {
+export function boardRoutes(queueNow: () => Queue, { write }: { write: boolean }): RequestHandler {
+  let shown: Queue | undefined;
   const boards = new Map<string, Router>();
   return (req, res, next) => {
+    const queue = queueNow();
+    if (queue !== shown) boards.clear();
+    shown = queue;
     const prefix = prefixOf(req);
     const board = boards.get(prefix) ?? createBoard(queue, `${prefix}${BOARD_PATH}`, write);
     if (boards.size < MAX_PREFIXES) boards.set(prefix, board);

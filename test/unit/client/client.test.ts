@@ -75,11 +75,11 @@ describe('the gate', () => {
     await all[1];
     await new Promise(setImmediate);
     expect(log).toEqual(['a', 'b', 'c']);
-    const failing = expect(gate(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const failing = gate(() => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
     for (const name of ['a', 'c']) doors.get(name)?.();
     await new Promise(setImmediate);
     doors.get('d')?.();
-    await failing;
+    expect(await failing).toBe('no');
     await Promise.all(all);
     await gate(async () => void log.push('e'));
     expect(log).toEqual(['a', 'b', 'c', 'd', 'e']);
