@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endProcess, identify, isAlive, type ProcessId } from './process-id.ts';
+import { identify, isAlive, type ProcessId } from '#shared/liveness/process-id.js';
+import { endProcess } from './end-process.ts';
 
 const LOCK_FILE = 'chat-recovery.lock';
 const SURVIVOR_ENDS_WITHIN_MS = 5_000;

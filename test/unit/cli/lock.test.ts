@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { takeLock } from '../../../cli/start/lock.ts';
-import { identify, isAlive } from '../../../cli/start/process-id.ts';
+import { identify, isAlive } from '#shared/liveness/process-id.js';
 
 let folder = '';
 let file = '';
