@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { identify, isAlive } from '#shared/liveness/process-id.js';
 import { ROOT } from '../support/processes.ts';
 import { eventually } from '../support/events.ts';
 
@@ -95,9 +96,17 @@ export class Terminal {
     return (await run('tmux', ['-S', this.socket, ...args])).stdout;
   }
 
+  /** Ends every chat, and waits for the processes: they go on writing for a while. */
   async close(): Promise<void> {
-    // There is none where no chat was opened, or the last has ended.
-    await this.tmux('kill-server').catch(() => undefined);
+    // There is no server where no chat was opened, or the last has ended.
+    const panes = await this.tmux('list-panes', '-a', '-F', '#{pane_pid}').catch(() => '');
+    if (panes === '') return;
+    await this.tmux('kill-server');
+    const processes = panes
+      .trim()
+      .split('\n')
+      .map((pid) => identify(Number(pid)));
+    await eventually(() => !processes.some((process) => isAlive(process)), PATIENCE);
   }
 }
 
