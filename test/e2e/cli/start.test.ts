@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../../cli/provision/free-port.ts';
-import { isAlive, type ProcessId } from '../../../cli/start/process-id.ts';
+import { isAlive, type ProcessId } from '#shared/liveness/process-id.js';
 import { eventually } from '../../support/events.ts';
 import { startProcess, type TestProcess } from '../../support/processes.ts';
 import { describe, expect, test } from '../../support/redis.ts';
