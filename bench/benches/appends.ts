@@ -49,7 +49,7 @@ export const appends: Bench = {
 
 /** Microseconds an append, for each round. */
 async function measure({ root, scale, say }: BenchContext, count: number): Promise<Slice[]> {
-  const perRound = PER_SECOND * (scale.quick ? 3 : 8);
+  const perRound = PER_SECOND * (scale.quick ? 5 : 10);
   const site = await Site.start({ root, workers: 0 });
   let bare: StandIn | undefined;
   try {
@@ -57,7 +57,7 @@ async function measure({ root, scale, say }: BenchContext, count: number): Promi
     await Promise.all(chats.map((chat) => site.sender.send(turnEnd(chat, 1))));
     bare = await startStandIn('fs-watch', { folders: [...new Set(chats.map(({ path }) => dirname(path)))] });
     // The first looks, and the 30 s step, are over by then.
-    await sleep(scale.quick ? 5_000 : 36_000);
+    await sleep(36_000);
     const slices: Slice[] = [];
     for (let round = 0; round < scale.rounds; round += 1) {
       slices.push(await slice(site, bare, chats, perRound));
@@ -72,12 +72,14 @@ async function measure({ root, scale, say }: BenchContext, count: number): Promi
 
 /** Both hear of the same appends. What the watcher costs without any is taken off. */
 async function slice(site: Site, bare: StandIn, chats: readonly BenchChat[], count: number): Promise<Slice> {
-  const parts = { watcher: site.pids().watcher, bare: [bare.pid] };
+  const { watcher } = site.pids();
+  const cpuOfBare = async (): Promise<number> => (await bare.ask<{ cpuMs: number }>({ report: true })).cpuMs;
   const durationMs = (count / PER_SECOND) * 1_000;
-  const idle = cpuSince(parts);
+  const idle = cpuSince({ watcher });
   await sleep(durationMs / 2);
-  const still = idle();
-  const used = cpuSince(parts);
+  const still = idle().all * 2;
+  const used = cpuSince({ watcher });
+  const bareBefore = await cpuOfBare();
   const startMs = performance.now();
   for (let n = 0; n < count; n += 1) {
     const chat = chats[(n * 7_919) % chats.length];
@@ -85,7 +87,6 @@ async function slice(site: Site, bare: StandIn, chats: readonly BenchChat[], cou
     await sleep(startMs + (n * 1_000) / PER_SECOND - performance.now());
   }
   await sleep(200);
-  const busy = used();
-  const cost = (name: 'watcher' | 'bare'): number => ((busy[name] - still[name] * 2) * 1_000) / count;
-  return { ours: cost('watcher'), bare: Math.max(cost('bare'), 1) };
+  const per = (ms: number): number => (ms * 1_000) / count;
+  return { ours: per(used().all - still), bare: per((await cpuOfBare()) - bareBefore) };
 }

@@ -5,7 +5,10 @@ import { answer } from '../kit/stand-in.ts';
 let events = 0;
 
 answer((question: { folders: string[] } | { report: true }) => {
-  if ('report' in question) return { events };
+  if ('report' in question) {
+    const { user, system } = process.cpuUsage();
+    return { events, cpuMs: (user + system) / 1_000 };
+  }
   for (const folder of question.folders) watch(folder, () => (events += 1));
   return undefined;
 });

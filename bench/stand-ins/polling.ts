@@ -10,7 +10,7 @@ import { answer, tell } from '../kit/stand-in.ts';
 const POLL_MS = 750;
 const AFTER_MS = 12_000;
 /** It reads this much of the end and parses each line of it. */
-const TAIL_BYTES = 9_000;
+const TAIL_BYTES = 6_000;
 
 interface Setup {
   debounceMs: number;
