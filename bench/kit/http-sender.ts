@@ -27,7 +27,7 @@ export class HttpSender {
 
   static async open(port: number, connections: number): Promise<HttpSender> {
     const sockets = Array.from({ length: connections }, () => connectTo(port));
-    return new HttpSender((await Promise.all(sockets)).map((socket) => new Line(socket)));
+    return new HttpSender((await Promise.all(sockets)).map((socket) => new Line(port, socket)));
   }
 
   /** Takes the first free connection; waits for one where there is none. Rejects where its connection breaks. */
@@ -61,13 +61,19 @@ const connectTo = (port: number): Promise<Socket> =>
 /** One connection with at most one request under way. */
 class Line {
   onFree: () => void = () => undefined;
-  readonly #socket: Socket;
+  readonly #port: number;
+  #socket: Socket;
   #current: Waiting | undefined;
   #sentMs = 0;
   #received = '';
 
-  constructor(socket: Socket) {
+  constructor(port: number, socket: Socket) {
+    this.#port = port;
     this.#socket = socket;
+    this.#listen(socket);
+  }
+
+  #listen(socket: Socket): void {
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => this.#data(text));
     socket.on('error', (error) => this.#end(error));
@@ -81,6 +87,11 @@ class Line {
   take(waiting: Waiting): void {
     this.#current = waiting;
     this.#received = '';
+    // A server ends what was idle for some seconds.
+    if (this.#socket.destroyed || this.#socket.readableEnded) {
+      this.#socket = createConnection({ port: this.#port, host: '127.0.0.1', noDelay: true });
+      this.#listen(this.#socket);
+    }
     this.#sentMs = performance.now();
     this.#socket.write(waiting.request);
   }
