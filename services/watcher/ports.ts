@@ -71,7 +71,7 @@ export const COUNTERS = {
   },
   hooks_total: {
     labels: ['event', 'outcome'],
-    help: 'Claude Code hooks: applied, ignored, duplicate, refused, lost (Redis was away for a minute).',
+    help: 'Claude Code hooks: applied, duplicate, ignored, not-ours (its chat server’s webhooks count), refused, lost (Redis was away for a minute).',
   },
   discovered_total: { labels: ['how'], help: 'Chats found by their files: watched, or hung already when first seen.' },
   evaluations_planned_total: { labels: ['why'], help: 'Evaluations put on the queue by the watcher.' },
