@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlive } from '#shared/liveness/process-id.js';
-import { lockSession } from '#shared/session-api/exec/session-lock.js';
+import { lockHolder, lockSession } from '#shared/session-api/exec/session-lock.js';
 import { eventually } from '../../support/events.ts';
 import { describe, expect } from '../../support/leaks.ts';
 import { startProcess } from '../../support/processes.ts';
@@ -54,7 +54,7 @@ describe('resuming a session whose process is dead', () => {
     desk.letEnd();
     await eventually(() => desk.logged.length > 0);
     expect(desk.logged[0]).toMatchObject({ fields: { code: 0, output: 'the reply' } });
-    expect(desk.has(`exec/${desk.sessionId}.lock`)).toBe(false);
+    expect(await lockHolder(join(desk.root, 'exec'), desk.sessionId)).toBeUndefined();
   });
 
   test('ends a command that runs too long, and everything that it started', async ({ desk }) => {
@@ -102,13 +102,18 @@ describe('resuming a session whose process is dead', () => {
     await Promise.all([...racers, next].map((racer) => racer.stop('SIGKILL')));
   });
 
-  test('a dead worker’s lock holds nobody up', async ({ desk }) => {
+  test('a dead worker’s lock holds nobody up, however many come at once; a torn line holds nothing', async ({
+    desk,
+  }) => {
     const folder = join(desk.root, 'exec');
-    mkdirSync(folder);
-    writeFileSync(join(folder, `${desk.sessionId}.lock`), '{"pid":999999,"startTicks":"1"}');
-    const locks = await Promise.all([1, 2, 3, 4].map(() => lockSession(folder, desk.sessionId)));
-    expect(locks.filter((lock) => 'release' in lock)).toHaveLength(1);
-    writeFileSync(join(folder, `${desk.sessionId}.lock`), 'torn');
+    const path = join(folder, `${desk.sessionId}.lock`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path, '{"token":"dead","process":{"pid":999999,"startTicks":"1"}}\n{"token":"torn","proc');
+    const locks = await Promise.all(Array.from({ length: 20 }, () => lockSession(folder, desk.sessionId)));
+    const won = locks.filter((lock) => 'release' in lock);
+    expect(won).toHaveLength(1);
+    await won[0]?.release();
+    expect(await lockHolder(folder, desk.sessionId)).toBeUndefined();
     expect(await lockSession(folder, desk.sessionId)).toHaveProperty('release');
   });
 });
