@@ -38,7 +38,8 @@ interface SessionsPoint {
   leftBytes: number;
 }
 
-const IDLE_MS = 10_000;
+const STEPS_DONE_MS = 34_000;
+const IDLE_MS = 5_000;
 const APPENDS = 300;
 
 /** One deployment of each size: arming, appends, standing still, and what is left when the sessions have ended. */
@@ -91,7 +92,8 @@ async function sessionsOf(root: string, size: number): Promise<SessionsPoint> {
     await Promise.all(chats.map((chat) => site.sender.send(turnEnd(chat, 1))));
     const turnEndUs = (arming().all * 1_000) / size;
     const redisBytes = ((await site.redis.usedMemory()) - empty) / size;
-    await sleep(15_000);
+    // The first job and the 30 s step are over.
+    await sleep(STEPS_DONE_MS);
     const idle = cpuSince(site.pids());
     await sleep(IDLE_MS);
     const idleMs = idle().all;
