@@ -11,6 +11,7 @@ import { svgOf } from './kit/chart.ts';
 const { values } = parseArgs({
   options: { sessions: { type: 'string', default: '100,1000,10000' }, jobs: { type: 'string', default: '20000' } },
 });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const program = compile(undefined);
 try {
   const sizes = values.sessions.split(',').map(Number);

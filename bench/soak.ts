@@ -83,6 +83,7 @@ function slopes(samples: readonly (readonly [number, Sample])[]): Record<string,
   );
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const startedMs = Date.now();
 const program = compile(undefined);
 // Marks and records end within the run, so that what stays is what leaks.

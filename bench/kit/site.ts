@@ -108,8 +108,8 @@ export class Site {
     return [...(this.watcher === undefined ? [] : [this.watcher]), ...this.workers];
   }
 
-  #start(service: 'watcher' | 'recovery-worker', env: Record<string, string>): Promise<TestProcess> {
-    return startProcess({
+  async #start(service: 'watcher' | 'recovery-worker', env: Record<string, string>): Promise<TestProcess> {
+    const started = await startProcess({
       root: this.options.root,
       file: `dist/services/${service}/main.js`,
       node: this.options.node ?? [],
@@ -130,5 +130,10 @@ export class Site {
         ...this.options.env,
       },
     });
+    // Should this program end without a `close`, its services go with it.
+    const onExit = (): void => started.signal('SIGKILL');
+    process.once('exit', onExit);
+    void started.exited.then(() => process.off('exit', onExit));
+    return started;
   }
 }
