@@ -7,11 +7,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Copies a program and every library that it is linked with.
-add_program() { # root program
-  local root=$1 program
-  program=$(command -v "$2")
-  local real
-  real=$(readlink -f "$program")
+add_program() { # root program [file]
+  local root=$1 real
+  real=$(readlink -f "${3:-$(command -v "$2")}")
   install -D "$real" "$root/usr/bin/$(basename "$2")"
   # Lines are "name => /path (address)" or "/path (address)".
   ldd "$real" 2>/dev/null | grep -o '/[^ ]*' | sort -u | while read -r library; do
@@ -37,9 +35,17 @@ build() { # name root instructions
   docker build --quiet --tag "chat-recovery-ci/$1" "$2/.."
 }
 
+# Debian has the server's program in redis-tools (redis-check-rdb and redis-server are one file); redis-server only adds a
+# service, which is not wanted here.
+redis_server=$(command -v redis-server || command -v redis-check-rdb || true)
+if [ -z "$redis_server" ] || ! command -v redis-cli > /dev/null; then
+  { apt-get install -y -qq --no-install-recommends redis-tools || { apt-get update -qq && apt-get install -y -qq --no-install-recommends redis-tools; }; } > /dev/null
+  redis_server=$(command -v redis-server || command -v redis-check-rdb)
+fi
+
 redis_root=$work/redis/root
 new_root "$redis_root"
-add_program "$redis_root" redis-server
+add_program "$redis_root" redis-server "$redis_server"
 add_program "$redis_root" redis-cli
 # The official image's server lets other containers in as well, whatever its command line says.
 mv "$redis_root/usr/bin/redis-server" "$redis_root/usr/bin/redis-server-program"
