@@ -68,9 +68,11 @@ describe('the store', () => {
   });
 });
 
+const sorted = (words: readonly string[]): string[] => [...words].toSorted();
+
 describe('words', () => {
-  it('every state has its own', () => expect(Object.keys(STATES).toSorted()).toEqual([...SESSION_STATES].toSorted()));
-  it('every setting has its own', () => expect(KEYS.toSorted()).toEqual(Object.keys(recoveryShape).toSorted()));
+  it('every state has its own', () => expect(sorted(Object.keys(STATES))).toEqual(sorted(SESSION_STATES)));
+  it('every setting has its own', () => expect(sorted(KEYS)).toEqual(sorted(Object.keys(recoveryShape))));
   it.each([
     [0, 'now'],
     [59_999, '59 s'],

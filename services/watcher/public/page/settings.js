@@ -157,7 +157,7 @@ const statusLine = (said) =>
  */
 function fieldRow(key, { override, effective, exists }, doc) {
   const own = override[key];
-  const id = `setting-${key}`;
+  const id = `setting-${String(key)}`;
   const source = effective.sources[key];
   const inForce = valueWords(key, effective.values[key]);
   const given = { id, name: key, 'aria-describedby': `${id}-doc`, disabled: !exists };
