@@ -1,33 +1,37 @@
-import { watch as chokidarWatch, type FSWatcher } from 'chokidar';
+import { watch as watchFile } from 'node:fs';
 import type { Counter, Log } from './ports.ts';
 
 /**
  * File events of single transcripts: an accelerator, never a condition (network mounts send none, inotify runs out).
  *
- * One watcher per file, never a directory: with directories given, cost per append grows with the directory (5.0 ms against
- * 0.49 ms measured). One per file also because a shared one keeps every path that was ever unwatched in a list that it
- * searches on each call, and starts to watch the whole directory once its only file is removed.
+ * One system watch for each file, never a directory (chokidar#601: it would be heard of whole). The system's own events are
+ * used as they come, without chokidar: nothing of what that adds was used (of its `change` it drops each that follows another
+ * within 50 ms, and a kill often follows another entry within milliseconds), and it cost most of what an append costs here.
  */
 export interface FileWatch {
   /**
-   * Begins to watch a file. `onStanding` is called once the watch stands: what is in the file by then is to be looked at;
-   * `onChange` after each change, its removal and replacement too; `onFailed` when it cannot be watched here, the watch then
-   * being over. `false`: full or failing, no watch.
+   * Watches a file that exists. What is in it when this returns is to be looked at by the caller; every change after that calls
+   * `onChange`, its removal and replacement too. `false`: no watch (no such file, full, or the system has no more).
    *
-   * A file that was removed or replaced is to be unwatched and watched anew by the caller: chokidar does so by itself, but
-   * not where it happens within 5 ms of another change, and is silent from then on.
+   * The watch is the file's, not the path's: one that was removed or replaced is to be unwatched, and watched anew.
    */
   watch(path: string, on: FileEvents): boolean;
   unwatch(path: string): void;
   watching(path: string): boolean;
   size(): number;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface FileEvents {
-  onStanding(): void;
   onChange(): void;
+  /** The system ended the watch with an error. */
   onFailed(): void;
+}
+
+/** What is used of the system's watcher of one file. */
+export interface SystemWatcher {
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  close(): void;
 }
 
 export interface FileWatchOptions {
@@ -35,82 +39,69 @@ export interface FileWatchOptions {
   count: Counter;
   /** More files than this are left to the backstop. */
   maxFiles: number;
-  /** Makes the watcher of one file; a test puts a failing one here. */
-  open?: (path: string) => FSWatcher;
+  /** Makes the watcher of one file, or throws; a test puts another one here. */
+  open?: (path: string, onEvent: () => void) => SystemWatcher;
 }
 
 /** After an error like ENOSPC no new watch is tried for so long: each try would fail the same way. */
 const FAILURE_PAUSE_MS = 30_000;
+/** Codes that say nothing about file events: the file is just not there. */
+const NO_FILE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR']);
 
-export function createFileWatch({ log, count, maxFiles, open = openWatcher }: FileWatchOptions): FileWatch {
-  const watchers = new Map<string, FSWatcher>();
+export function createFileWatch({ log, count, maxFiles, open = watchFile }: FileWatchOptions): FileWatch {
+  const watchers = new Map<string, SystemWatcher>();
   const reported = new Set<string>();
-  const closings = new Set<Promise<void>>();
   let pausedUntilMs = 0;
 
   function failed(path: string, error: unknown): void {
     const code = errorCode(error);
+    if (NO_FILE.has(code)) return;
     count('file_watch_errors_total', { code });
     if (!reported.has(code)) {
       reported.add(code);
       log.warn({ code, path, watched: watchers.size }, 'File events are not available here: the sweep looks instead.');
     }
     if (code === 'ENOSPC' || code === 'EMFILE') pausedUntilMs = performance.now() + FAILURE_PAUSE_MS;
-    unwatch(path);
   }
 
   function unwatch(path: string): void {
     const watcher = watchers.get(path);
-    if (watcher === undefined) return;
     watchers.delete(path);
-    const closing = watcher.close().finally(() => closings.delete(closing));
-    closings.add(closing);
+    watcher?.close();
   }
 
-  function watch(path: string, on: FileEvents): boolean {
-    if (watchers.has(path)) return true;
-    if (watchers.size >= maxFiles || performance.now() < pausedUntilMs) return false;
-    const watcher = open(path);
-    watchers.set(path, watcher);
-    const current = (act: () => void): void => {
-      if (watchers.get(path) === watcher) act();
-    };
-    watcher.on('add', () => current(() => on.onStanding()));
-    // The system's own events: of the `change` that chokidar makes of them it drops each that follows another within 50 ms, and
-    // a kill often follows another entry within milliseconds.
-    watcher.on('raw', () => current(() => on.onChange()));
-    watcher.on('error', (error) =>
-      current(() => {
-        failed(path, error);
-        on.onFailed();
-      }),
-    );
-    return true;
+  function begin(path: string, on: FileEvents): SystemWatcher {
+    const watcher = open(path, () => {
+      if (watchers.get(path) === watcher) on.onChange();
+    });
+    watcher.on('error', (error) => {
+      if (watchers.get(path) !== watcher) return;
+      failed(path, error);
+      unwatch(path);
+      on.onFailed();
+    });
+    return watcher;
   }
 
   return {
-    watch,
+    watch(path, on) {
+      if (watchers.has(path)) return true;
+      if (watchers.size >= maxFiles || performance.now() < pausedUntilMs) return false;
+      try {
+        watchers.set(path, begin(path, on));
+        return true;
+      } catch (error) {
+        failed(path, error);
+        return false;
+      }
+    },
     unwatch,
     watching: (path) => watchers.has(path),
     size: () => watchers.size,
-    async close() {
+    close() {
       for (const path of watchers.keys()) unwatch(path);
-      await Promise.all(closings);
     },
   };
-}
-
-function openWatcher(path: string): FSWatcher {
-  return chokidarWatch(path, {
-    // `add` is wanted: it says that the watch stands.
-    ignoreInitial: false,
-    // The transcript is only ever appended to or replaced: waiting for writes to settle would never end.
-    awaitWriteFinish: false,
-    // A replacement by rename is told by its inode; holding `unlink` back would only make it late.
-    atomic: false,
-    // Without this chokidar watches the whole directory once the file is removed.
-    ignored: (_path, stats) => stats?.isDirectory() === true,
-  });
 }
 
 function errorCode(error: unknown): string {

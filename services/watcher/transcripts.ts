@@ -9,8 +9,6 @@ import { changedSince, watchedSession, type LookWhy, type NewWatch, type Watched
 
 /** More reads at once gain nothing on one event loop and hold buffers of up to 64 KB each. */
 const CONCURRENT_LOOKS = 16;
-/** After each burst one more stat: what was written while a replaced file was being watched anew made no event. */
-const FOLLOW_UP_MS = 70;
 /** Sessions whose watch ended through another watcher are forgotten at the greatest age and this much. */
 const FORGET_AFTER_MS = 3_600_000;
 const FORGET_EVERY_MS = 600_000;
@@ -20,7 +18,8 @@ interface Entry {
   looking: Promise<void> | undefined;
   /** A change came while a look was in flight: one more after it. */
   again: LookWhy | undefined;
-  followUp: NodeJS.Timeout | undefined;
+  /** The file whose events are heard under the session's path. */
+  watchedIno: number | undefined;
   /** When its watch began or was last renewed here, monotonic. */
   sinceMs: number;
 }
@@ -55,7 +54,7 @@ export class Transcripts {
 
   #newEntry(fields: NewWatch): Entry {
     const session = watchedSession(fields);
-    const entry: Entry = { session, looking: undefined, again: undefined, followUp: undefined, sinceMs: 0 };
+    const entry: Entry = { session, looking: undefined, again: undefined, watchedIno: undefined, sinceMs: 0 };
     this.#entries.set(fields.sessionId, entry);
     return entry;
   }
@@ -76,7 +75,6 @@ export class Transcripts {
     if (entry === undefined) return;
     this.#entries.delete(sessionId);
     this.#owed.settle(entry);
-    clearTimeout(entry.followUp);
     entry.session.ended = true;
     this.#files.unwatch(entry.session.path);
   }
@@ -123,45 +121,38 @@ export class Transcripts {
   /** Waits for looks in flight; after it nothing more is done. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const entry of this.#entries.values()) clearTimeout(entry.followUp);
     const looking = [...this.#entries.values()].map((entry) => entry.looking);
-    await this.#files.close();
+    this.#files.close();
     await Promise.all(looking.filter((promise) => promise !== undefined));
   }
 
   /** Watches the file where that is possible, and looks once: the kill may stand in it already (claude-code#87948). */
   async #begin(entry: Entry): Promise<void> {
     const { session } = entry;
-    const watchedBefore = this.#files.watching(session.path);
     const mark = await fileMark(session.path);
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
-    // A new watch calls `onStanding`; without one the look is ours to start. The turn's own entries were looked at as they came.
-    else if (!this.#watchFile(entry) || watchedBefore) {
-      if (!session.clean || changedSince(session.mark, mark)) await this.#lookSoon(entry, 'armed');
+    // Without a new watch the turn's own entries were looked at as they came.
+    else if (this.#watchFile(entry, mark) || !session.clean || changedSince(session.mark, mark)) {
+      await this.#lookSoon(entry, 'armed');
     }
   }
 
-  #watchFile(entry: Entry): boolean {
-    return this.#files.watch(entry.session.path, {
-      onStanding: () => void this.#standing(entry),
-      onChange: () => void this.#changed(entry),
-      // What `onStanding` would have told is to be seen all the same; from then on it is the sweep's.
+  /**
+   * Watches the file that `mark` was taken from, where that is not watched already. `true`: a watch was begun just now, so the file is to
+   * be looked at once more; what was written since `mark` made no event.
+   */
+  #watchFile(entry: Entry, mark: FileMark): boolean {
+    const { path } = entry.session;
+    if (this.#files.watching(path) && entry.watchedIno === mark.ino) return false;
+    this.#files.unwatch(path);
+    // Of before the watch: should the file be replaced in between, the next look sees another one and watches anew.
+    entry.watchedIno = mark.ino;
+    return this.#files.watch(path, {
+      onChange: () => void this.#lookSoon(entry, 'event'),
+      // What came just before is to be seen all the same; from then on it is the sweep's.
       onFailed: () => void this.#lookSoon(entry, 'event'),
     });
-  }
-
-  /** The watch stands. Looked at meanwhile (catch-up)? Then only what was written since. */
-  #standing(entry: Entry): Promise<void> {
-    const judged = entry.session.mark !== undefined;
-    return judged ? this.#lookIfChanged(entry, 'armed') : this.#lookSoon(entry, 'armed');
-  }
-
-  async #changed(entry: Entry): Promise<void> {
-    await this.#lookIfChanged(entry, 'event');
-    if (this.#isOver(entry)) return;
-    clearTimeout(entry.followUp);
-    entry.followUp = setTimeout(() => void this.#lookIfChanged(entry, 'event'), FOLLOW_UP_MS);
   }
 
   async #lookIfChanged(entry: Entry, why: LookWhy): Promise<void> {
@@ -169,8 +160,9 @@ export class Transcripts {
     const { session } = entry;
     const mark = await fileMark(session.path);
     if (this.#isOver(entry)) return;
-    if (mark !== undefined && !this.#files.watching(session.path)) this.#watchFile(entry);
-    if (mark === undefined || changedSince(session.mark, mark)) await this.#lookSoon(entry, why);
+    if (mark === undefined || this.#watchFile(entry, mark) || changedSince(session.mark, mark)) {
+      await this.#lookSoon(entry, why);
+    }
   }
 
   async #lookOwed(entry: Entry, why: LookWhy): Promise<void> {
@@ -182,7 +174,7 @@ export class Transcripts {
       this.#owed.add(entry, why);
       return;
     }
-    if (mark !== undefined && !this.#files.watching(session.path)) this.#watchFile(entry);
+    if (mark !== undefined) this.#watchFile(entry, mark);
     await this.#lookSoon(entry, why);
     // In vain: a step later than before.
     if (this.#owed.has(entry)) this.#owed.add(entry, why);
@@ -214,7 +206,7 @@ export class Transcripts {
   async #lookOnce(entry: Entry, why: LookWhy): Promise<void> {
     if (this.#isOver(entry)) return;
     const { session } = entry;
-    const { path, mark: before } = session;
+    const { path } = session;
     let failed = false;
     try {
       await look(this.#core, session, why);
@@ -224,22 +216,17 @@ export class Transcripts {
     }
     if (session.ended) this.end(session.sessionId);
     if (this.#isOver(entry)) return;
-    this.#keepWatching(entry, path, before);
+    this.#keepWatching(entry, path);
     // Without a mark the file was not judged: it is missing or cannot be read.
     if (!failed && session.mark !== undefined) this.#owed.settle(entry);
     else if (!this.#owed.has(entry)) this.#owed.add(entry, failed || why === 'armed' ? why : 'gone');
   }
 
-  /**
-   * The watch follows the file: to another path, to the file that took its place, and off one that is gone.
-   */
-  #keepWatching(entry: Entry, path: string, before: FileMark | undefined): void {
+  /** The watch follows the file: to another path, to the file that took its place, and off one that is gone. */
+  #keepWatching(entry: Entry, path: string): void {
     const { session } = entry;
-    const { mark } = session;
-    const replaced = before !== undefined && mark !== undefined && before.ino !== mark.ino;
-    if (session.path === path && mark !== undefined && !replaced) return;
-    this.#files.unwatch(path);
-    if (mark !== undefined) this.#watchFile(entry);
+    if (session.path !== path || session.mark === undefined) this.#files.unwatch(path);
+    if (session.mark !== undefined && this.#watchFile(entry, session.mark)) void this.#lookIfChanged(entry, 'event');
   }
 
   #forgetOld(): void {

@@ -1,15 +1,13 @@
 import { EventEmitter } from 'node:events';
-import { appendFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FSWatcher } from 'chokidar';
 import { silentLogger } from '#shared/platform/logger.js';
-import { createFileWatch } from '../../../services/watcher/file-watch.ts';
+import { createFileWatch, type SystemWatcher } from '../../../services/watcher/file-watch.ts';
 import type { Counter, Log } from '../../../services/watcher/ports.ts';
 import { eventuallyPasses } from '../../support/events.ts';
 import { describe, expect, test, vi } from './harness.ts';
 
 const listeners = () => ({
-  onStanding: vi.fn<() => void>(),
   onChange: vi.fn<() => void>(),
   onFailed: vi.fn<() => void>(),
 });
@@ -17,21 +15,36 @@ const create = (options: Partial<Parameters<typeof createFileWatch>[0]> = {}) =>
   createFileWatch({ log: silentLogger(), count: () => undefined, maxFiles: 10, ...options });
 
 describe('createFileWatch', () => {
-  test('tells when the watch stands, of each change, and of the removal', async ({ folders: { root: folder } }) => {
+  test('tells of each change, of the replacement and of the removal', async ({ folders: { root: folder } }) => {
     const files = create();
     const path = join(folder, 'a.jsonl');
     await writeFile(path, '1\n');
+    await writeFile(join(folder, 'b'), '2\n');
     const on = listeners();
     expect(files.watch(path, on)).toBe(true);
-    await eventuallyPasses(() => expect(on.onStanding).toHaveBeenCalledOnce());
 
     await appendFile(path, '2\n');
     await eventuallyPasses(() => expect(on.onChange).toHaveBeenCalled());
 
     on.onChange.mockClear();
+    await rename(join(folder, 'b'), path);
+    await eventuallyPasses(() => expect(on.onChange).toHaveBeenCalled());
+
+    files.unwatch(path);
+    files.watch(path, on);
+    on.onChange.mockClear();
     await rm(path);
     await eventuallyPasses(() => expect(on.onChange).toHaveBeenCalled());
-    await files.close();
+    files.close();
+  });
+
+  test('a file that is not there is not watched, and nothing is said of it', async ({ folders: { root: folder } }) => {
+    const count = vi.fn<Counter>();
+    const files = create({ count });
+    expect(files.watch(join(folder, 'none.jsonl'), listeners())).toBe(false);
+    expect(files.watching(join(folder, 'none.jsonl'))).toBe(false);
+    expect(count).not.toHaveBeenCalled();
+    files.close();
   });
 
   test('R47: never watches a directory, also after its only watched file is gone', async ({
@@ -42,13 +55,11 @@ describe('createFileWatch', () => {
     await writeFile(path, '1\n');
     const on = listeners();
     files.watch(path, on);
-    await eventuallyPasses(() => expect(on.onStanding).toHaveBeenCalled());
     await rm(path);
     await eventuallyPasses(() => expect(on.onChange).toHaveBeenCalled());
     await writeFile(join(folder, 'other.jsonl'), '1\n');
     const other = listeners();
     files.watch(join(folder, 'other.jsonl'), other);
-    await eventuallyPasses(() => expect(other.onStanding).toHaveBeenCalled());
     const changeOther = async () => {
       other.onChange.mockClear();
       await appendFile(join(folder, 'other.jsonl'), '2\n');
@@ -60,7 +71,7 @@ describe('createFileWatch', () => {
     await changeOther();
     await changeOther();
     expect(on.onChange).not.toHaveBeenCalled();
-    await files.close();
+    files.close();
   });
 
   test('takes no more files than it may', async ({ folders: { root: folder } }) => {
@@ -70,7 +81,7 @@ describe('createFileWatch', () => {
     expect(files.watch(join(folder, 'b'), listeners())).toBe(false);
     files.unwatch(join(folder, 'a'));
     expect(files.watch(join(folder, 'b'), listeners())).toBe(true);
-    await files.close();
+    files.close();
   });
 
   test.for([
@@ -82,9 +93,9 @@ describe('createFileWatch', () => {
     const count = vi.fn<Counter>();
     const broken: EventEmitter[] = [];
     const open = () => {
-      const watcher = Object.assign(new EventEmitter(), { close: () => Promise.resolve() });
+      const watcher = Object.assign(new EventEmitter(), { close: () => undefined });
       broken.push(watcher);
-      return watcher as unknown as FSWatcher;
+      return watcher;
     };
     const files = create({ log: Object.assign(silentLogger(), { warn }), count, open });
     const on = listeners();
@@ -100,6 +111,20 @@ describe('createFileWatch', () => {
       ['file_watch_errors_total', { code }],
       ['file_watch_errors_total', { code }],
     ]);
-    await files.close();
+    files.close();
+  });
+
+  test('a system that refuses at once is the same as one that refuses later', () => {
+    const count = vi.fn<Counter>();
+    const open = (): SystemWatcher => {
+      throw Object.assign(new Error('no'), { code: 'ENOSPC' });
+    };
+    const files = create({ count, open });
+    const on = listeners();
+    expect(files.watch('/a', on)).toBe(false);
+    expect(files.watch('/b', on)).toBe(false);
+    expect(count.mock.calls).toEqual([['file_watch_errors_total', { code: 'ENOSPC' }]]);
+    expect(on.onFailed).not.toHaveBeenCalled();
+    files.close();
   });
 });
