@@ -29,7 +29,7 @@ export interface BackgroundOptions {
   lookAtQueue?: () => Promise<unknown>;
 }
 
-/** How often armed sessions are counted for the metric: the count costs a call per known session. */
+/** How often armed sessions are counted for the metric. */
 const COUNT_EVERY_MS = 60_000;
 const LOOK_AT_QUEUE_EVERY_MS = 5_000;
 /** How often sessions whose turn's end may be lost are looked for. */

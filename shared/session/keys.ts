@@ -20,6 +20,7 @@ export interface SessionKeys {
   slots: string;
   streak: string;
   settings: string;
+  unwatched: string;
 }
 
 /** @param tag what stands between the braces, e.g. `chat-recovery` */
@@ -41,6 +42,7 @@ export function sessionKeys(tag: string): SessionKeys {
     slots: `${root}:slots`,
     streak: `${root}:streak`,
     settings: `${root}:settings`,
+    unwatched: `${root}:unwatched`,
   };
 }
 

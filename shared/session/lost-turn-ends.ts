@@ -33,9 +33,13 @@ export function lostTurnEnds({
     async unwatched({ sinceMs, beforeMs }, cursor, limit) {
       const nowMs = await scripts.run<number>('now', { sessionId: '' }, {});
       const from = cursor === undefined ? 0 : Number(cursor);
-      const ids = await redis.zrangebyscore(keys.sessions, nowMs - sinceMs, nowMs - beforeMs, 'LIMIT', from, limit);
+      const [oldest, newest] = [nowMs - sinceMs, nowMs - beforeMs];
+      const ids = await redis.zrangebyscore(keys.unwatched, oldest, newest, 'LIMIT', from, limit);
       const records = await Promise.all(ids.map(find));
-      const sessions = records.filter(isUnwatched).map((record) => unwatchedSession(record, nowMs));
+      const sessions = records
+        .filter(isUnwatched)
+        .filter(({ updatedMs }) => updatedMs <= newest)
+        .map((record) => unwatchedSession(record, nowMs));
       return { sessions, next: ids.length < limit ? undefined : String(from + limit) };
     },
 

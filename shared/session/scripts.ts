@@ -26,8 +26,8 @@ const NAMES = [
 ] as const;
 export type ScriptName = (typeof NAMES)[number];
 
-/** All scripts take the same twelve keys in the same order (lua/prelude.lua). */
-const KEY_COUNT = 12;
+/** All scripts take the same thirteen keys in the same order (lua/prelude.lua). */
+const KEY_COUNT = 13;
 
 /** One script's arguments: JSON without nulls, since a JSON null is true to Lua. */
 export type ScriptArguments = Record<string, unknown>;
@@ -52,6 +52,7 @@ export function defineScripts(redis: RedisClient, keys: SessionKeys, ttlMs: numb
   for (const name of NAMES) {
     redis.defineCommand(commandName(name), { numberOfKeys: KEY_COUNT, lua: `${prelude}\n${source(name)}` });
   }
+  const noMark = keys.mark('', '');
   const commands = redis as unknown as Record<string, Command>;
   return {
     async run<T>(name: ScriptName, target: { sessionId: string; mark?: string }, args: ScriptArguments): Promise<T> {
@@ -59,7 +60,7 @@ export function defineScripts(redis: RedisClient, keys: SessionKeys, ttlMs: numb
       if (command === undefined) throw new Error(`script ${name} is not defined`);
       const answer = await command.call(
         redis,
-        ...keyList(keys, target.sessionId, target.mark),
+        ...keyList(keys, target.sessionId, target.mark ?? noMark),
         JSON.stringify({ ...args, id: target.sessionId }),
         String(ttlMs),
       );
@@ -72,7 +73,7 @@ function commandName(name: ScriptName): string {
   return `chatRecovery_${name}`;
 }
 
-function keyList(keys: SessionKeys, id: string, mark: string | undefined): string[] {
+function keyList(keys: SessionKeys, id: string, mark: string): string[] {
   return [
     keys.session(id),
     keys.sessionTrail(id),
@@ -85,6 +86,7 @@ function keyList(keys: SessionKeys, id: string, mark: string | undefined): strin
     keys.slots,
     keys.streak,
     keys.settings,
-    mark ?? keys.mark('', ''),
+    mark,
+    keys.unwatched,
   ];
 }

@@ -137,6 +137,7 @@ if a.type == 'message.human' then
   if not exists(rec) or rec.st ~= 'closed' then changes.st = restingState(rec) end
   changes.rs = false
   save(rec, changes)
+  expectEnd(rec)
   trail(rec, 'human-message')
   return answer('applied', 'recorded')
 end
@@ -152,6 +153,7 @@ if a.type == 'turn.started' then
   end
   if not exists(rec) then changes.st = changes.st or 'idle' end
   save(rec, changes)
+  expectEnd(rec)
   trail(rec, 'turn-started', nil, { cause = a.cause })
   return answer('applied', 'recorded')
 end
@@ -168,6 +170,7 @@ if a.type == 'session.closed' then
   if a.closeReason == 'deleted' then changes.tries = false changes.ref = false changes.ans = false end
   freeSlot()
   disarm()
+  endExpected()
   save(rec, changes)
   trail(rec, 'session-closed', a.closeReason)
   return answer('applied', 'recorded')
@@ -193,6 +196,7 @@ if not rec.nt and not keepsRecovered then
   changes.rs = false
 end
 if a.arm.armed then arm(now + a.secondStepMs) else disarm() end
+endExpected()
 save(rec, changes)
 trail(rec, 'turn-ended', a.arm.reason, { outcome = a.outcome, cause = a.cause, generation = generation })
 return answer('applied', a.arm.reason, a.arm.armed and firstJob(now + a.firstStepMs) or nil)

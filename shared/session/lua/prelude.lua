@@ -1,6 +1,7 @@
 -- Shared by every script: one order of keys, the clock, the record's codec, the trail.
 -- KEYS  1 session  2 session trail  3 notes made once  4 trail stream  5 armed index  6 session index
 --       7 pause    8 budget of the hour  9 slots of running nudged turns  10 streak  11 settings  12 delivery mark
+--       13 sessions that nobody watches and whose turn has begun
 -- ARGV  1 arguments as JSON  2 session TTL in ms
 -- Every script returns one JSON text. Time is Redis time, epoch milliseconds.
 
@@ -11,13 +12,20 @@ local LIST_LIMIT = 200
 
 local K = {
   session = KEYS[1], sessionTrail = KEYS[2], once = KEYS[3], trail = KEYS[4], armed = KEYS[5], sessions = KEYS[6],
-  pause = KEYS[7], hour = KEYS[8], slots = KEYS[9], streak = KEYS[10], settings = KEYS[11], mark = KEYS[12],
+  pause = KEYS[7], hour = KEYS[8], slots = KEYS[9], streak = KEYS[10], settings = KEYS[11], mark = KEYS[12], unwatched = KEYS[13],
 }
 local a = cjson.decode(ARGV[1])
 local ttl = tonumber(ARGV[2])
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+-- Adds the session to an index by time. Members whose record has expired go: a busy index itself never does.
+local function index(key)
+  redis.call('ZADD', key, now, a.id)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ttl)
+  redis.call('PEXPIRE', key, ttl)
+end
 
 local function reply(value) return cjson.encode(value) end
 
@@ -52,8 +60,7 @@ local function save(rec, changes)
   redis.call('HSET', K.session, unpack(set))
   if #del > 0 then redis.call('HDEL', K.session, unpack(del)) end
   redis.call('PEXPIRE', K.session, ttl)
-  redis.call('ZADD', K.sessions, now, a.id)
-  redis.call('PEXPIRE', K.sessions, ttl)
+  index(K.sessions)
 end
 
 -- One line for people: in the stream that everybody reads, and in the session's own short list.
@@ -79,6 +86,13 @@ local function arm(atMs)
   redis.call('PEXPIRE', K.armed, ttl)
 end
 local function disarm() redis.call('ZREM', K.armed, a.id) end
+
+-- A turn began in a session that nobody watches: should its end be lost, it is found by this index.
+local function expectEnd(rec)
+  if rec.arm == '1' then return end
+  index(K.unwatched)
+end
+local function endExpected() redis.call('ZREM', K.unwatched, a.id) end
 
 local function contains(list, value)
   for _, item in ipairs(list or {}) do if item == value then return true end end

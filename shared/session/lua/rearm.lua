@@ -15,6 +15,7 @@ local changes = {
 }
 if not rec.nt then changes.st = restingState(rec) end
 arm(now + a.secondStepMs)
+endExpected()
 save(rec, changes)
 trail(rec, 'turn-ended', 'turn-end-lost', { generation = generation })
 return reply({ generation = generation, auto = auto, dueMs = now + a.firstStepMs, nowMs = now })

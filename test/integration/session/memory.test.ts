@@ -50,4 +50,42 @@ describe('what chats took of Redis', () => {
     await vi.waitUntil(async () => (await ofChats()).length === 1, { timeout: 5 * TTL_MS, interval: 50 });
     expect(await ofChats()).toEqual([pause]);
   });
+
+  test('indexes that new chats keep alive give up those that have expired', async ({ redis }) => {
+    const store = shortLived(redis);
+    const { sessions, unwatched, session } = sessionKeys(redis.tag);
+    const old = new Chat(store);
+    await old.human(0);
+    expect(await redis.client.zrange(unwatched, '0', '-1')).toEqual([old.id]);
+    const isGone = async () => {
+      // Something goes on all the time.
+      await new Chat(store).human(0);
+      return (await redis.client.exists(session(old.id))) === 0;
+    };
+    await vi.waitUntil(isGone, { timeout: 5 * TTL_MS, interval: 50 });
+    const last = new Chat(store);
+    await last.human(0);
+    for (const index of [sessions, unwatched]) {
+      const members = await redis.client.zrange(index, '0', '-1');
+      expect(members).toContain(last.id);
+      expect(members).not.toContain(old.id);
+    }
+  });
+
+  test('only a turn that began in a chat that nobody watches is expected to end', async ({ redis }) => {
+    const store = shortLived(redis);
+    const expected = () => redis.client.zrange(sessionKeys(redis.tag).unwatched, '0', '-1');
+    const chat = new Chat(store);
+    await chat.turnStarted(1);
+    expect(await expected()).toEqual([chat.id]);
+    await chat.turnEnded(2);
+    expect(await expected()).toEqual([]);
+    // Watched already: its own steps look at it.
+    await chat.turnStarted(3);
+    expect(await expected()).toEqual([]);
+    const other = new Chat(store);
+    await other.human(1);
+    await other.closed(2);
+    expect(await expected()).toEqual([]);
+  });
 });
