@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { QUEUE_NAME } from '#shared/queue/jobs.js';
-import { planTurnEnd } from '#shared/queue/plan.js';
+import { planEvaluation } from '#shared/queue/plan.js';
 import { createRecoveryQueue, queuePrefix } from '#shared/queue/queue.js';
 import { atLeast, told, type Bench, type BenchContext } from '../kit/bench.ts';
 import type { BenchChat } from '../kit/chats.ts';
@@ -76,7 +76,7 @@ export async function createWork(site: Site): Promise<Work> {
     made += 1;
     const { sessionId, path } = chat;
     const work = { sessionId, path, server: 'default', project: PROJECT, generation: made, cid: `bench-${made}` };
-    return planTurnEnd(work, { id: `evaluate-${sessionId}-g${made}-s0`, dueMs: 0, nowMs: 0 });
+    return planEvaluation(work, 'sweep', undefined, { dueMs: 0, nowMs: 0 });
   };
   return {
     async fill(count) {

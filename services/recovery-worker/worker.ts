@@ -3,8 +3,9 @@ import { collapseErrors } from '#shared/platform/collapse.js';
 import { withDeadline } from '#shared/platform/deadline.js';
 import type { Logger } from '#shared/platform/logger.js';
 import { closeRedis, type RedisClient } from '#shared/platform/redis.js';
-import { JOB_VERSION, JOBS, QUEUE_NAME, type JobData, type JobName } from '#shared/queue/jobs.js';
+import { JOBS, NEWEST_JOB_VERSION, QUEUE_NAME, type JobData, type JobName } from '#shared/queue/jobs.js';
 import { queuePrefix } from '#shared/queue/queue.js';
+import { backstop } from './backstop.ts';
 import { continueSession, type ContinueResult } from './continue.ts';
 import { evaluate } from './evaluate.ts';
 import { limbo } from './limbo.ts';
@@ -144,6 +145,7 @@ async function drain({ bull, client }: Listener, deadlineMs: number, { logger }:
 
 async function runJob(parts: WorkerParts, job: Job, token: string, signal: AbortSignal | undefined): Promise<unknown> {
   const { name, data } = await parse(job, token);
+  if (name === 'backstop') return backstop(parts, data);
   const run = runOf(parts, job, data, token, signal);
   if (name === 'continue') return continueJob(parts, data, run);
   if (name === 'evaluate') observeOvershoot(parts, job, data);
@@ -158,7 +160,7 @@ async function runJob(parts: WorkerParts, job: Job, token: string, signal: Abort
 function runOf(
   { logger }: WorkerParts,
   job: Job,
-  { sessionId, cid }: Parsed['data'],
+  { sessionId, cid }: Exclude<Parsed, { name: 'backstop' }>['data'],
   token: string,
   signal: AbortSignal | undefined,
 ): Run {
@@ -183,7 +185,7 @@ type Parsed = { [N in JobName]: { name: N; data: JobData<N> } }[JobName];
 /** The payload is outside text too: an old or newer program, or the board, may have written it. */
 async function parse(job: Job, token: string): Promise<Parsed> {
   const version = (job.data as { v?: unknown } | undefined)?.v;
-  if (typeof version === 'number' && version > JOB_VERSION) {
+  if (typeof version === 'number' && version > NEWEST_JOB_VERSION) {
     await job.moveToDelayed(Date.now() + NEWER_JOB_MS, token);
     throw new DelayedError();
   }

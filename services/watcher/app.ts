@@ -51,15 +51,15 @@ export function createApp(parts: AppParts): Express {
   app.set('trust proxy', trustedProxies(core.settings.trustProxy));
   app.use(requestLog(parts.logger));
   app.use(underBasePath(core.settings.basePath));
+  // Between programs: before the headers that protect browsers, and by signature or token of their own, before the guard.
+  app.use(eventRoutes(parts));
+  app.use(hookRoutes(parts, parts.hooks));
   app.use(securityHeaders());
   app.use(healthRoutes(parts.health));
   app.use(openApiRoutes());
   app.use(docsRoutes());
   app.use(noticeRoutes());
   app.use(access.chatPages);
-  // Authenticated by signature, not by a token: before the guard of everything else below /v1.
-  app.use(eventRoutes(parts));
-  app.use(hookRoutes(parts, parts.hooks));
   app.use(loginRoutes(access));
   app.use(['/v1', '/metrics'], access.guard);
   app.use('/admin', access.boardGuard);

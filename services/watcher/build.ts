@@ -18,6 +18,7 @@ import { createPaddockLinks } from '#shared/session-api/paddock/links.js';
 import type { ProcessSettings } from '#shared/settings/environment.js';
 import type { SettingsService } from '#shared/settings/service.js';
 import { createApp } from './app.ts';
+import { createBackstopJobs } from './backstop-jobs.ts';
 import { startBackground, type Background, type BackgroundOptions } from './background.ts';
 import { createCounter } from './counting.ts';
 import { createDiscovery, type DiscoveryOptions } from './discovery/discovery.ts';
@@ -110,13 +111,15 @@ export function buildWatcher(options: BuildOptions): Watcher {
   });
   const transcripts = new Transcripts(core, files);
   const recent = createRecent();
+  const backstop = createBackstopJobs(queue);
   redis.onReconnected(() => {
+    backstop.forget();
     transcripts.retryNow();
     background?.reconnected();
   });
   const paddock = createPaddockLinks(logger);
   const drivers = createDrivers(settings, { env: process.env, log: logger, paddock });
-  const delivery = { core, published, transcripts, recent };
+  const delivery = { core, published, transcripts, recent, backstop };
   const discovery = createDiscovery({ delivery, ...tuning.discovery });
   const hooks = createHookReceiver({
     delivery,

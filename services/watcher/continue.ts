@@ -56,7 +56,7 @@ export async function continueSession(parts: ContinueParts, record: SessionRecor
 
 function jobData(record: SessionRecord, path: string, cid: string): JobData<'continue'> {
   const { sessionId, server, project, generation, notice } = record;
-  const data = { v: JOB_VERSION, sessionId, server, project, generation, path, cid };
+  const data = { v: JOB_VERSION.continue, sessionId, server, project, generation, path, cid };
   return notice === undefined ? data : { ...data, noticeId: notice.id };
 }
 

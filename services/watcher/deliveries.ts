@@ -2,10 +2,10 @@ import type { LifecycleEvent } from '#shared/session/events.js';
 import type { DeliveryResult, Delivery } from '#shared/session/store.js';
 import type { ChatServer } from '#shared/settings/environment.js';
 import { Problem } from '#shared/platform/problem.js';
-import { planTurnEnd } from '#shared/queue/plan.js';
+import type { FileMark } from '#shared/transcript/finding.js';
 import type { Refusal } from '#shared/transcript/locate.js';
-import { arming } from './arming.ts';
-
+import { arming, type Arming } from './arming.ts';
+import type { BackstopJobs } from './backstop-jobs.ts';
 import type { WatcherCore } from './ports.ts';
 import type { Published } from './published.ts';
 import type { Recent } from './recent.ts';
@@ -35,6 +35,7 @@ export interface DeliveryAnswer {
 
 export interface DeliveryParts {
   core: WatcherCore;
+  backstop: BackstopJobs;
   transcripts: Transcripts;
   published: Published;
   recent: Recent;
@@ -44,7 +45,7 @@ export interface DeliveryParts {
 const AHEAD_MS = 5_000;
 
 /**
- * Applies one lifecycle event: check, record, put the job on the queue; only then is there an answer (SPEC §4.1).
+ * Applies one lifecycle event: check, record, see to its job on the queue; only then is there an answer (SPEC §4.1).
  *
  * Throws {@link Problem} 422 or 409 without having changed anything, or the connection's error when Redis is away: then
  * nothing was promised, and repeating the delivery completes whatever had been done.
@@ -61,15 +62,10 @@ export async function acceptDelivery(parts: DeliveryParts, accepted: Accepted): 
     cid,
     event,
     knownServers: core.settings.chatServers.map((known) => known.id),
-    ...(arm === undefined ? {} : { arm }),
+    ...(arm === undefined ? {} : { arm: armedAs(arm) }),
   });
   if (result.outcome === 'other-owner') throw otherOwner(event.data.sessionId);
-  if (result.job !== undefined && arm !== undefined) {
-    const { sessionId, project } = event.data;
-    const work = { sessionId, project, server: server.id, path: arm.path, generation: result.job.generation, cid };
-    const job = planTurnEnd(work, result.job);
-    await core.queue.add(job.name, job.data, job.options);
-  }
+  if (result.step !== undefined) await parts.backstop.expect(result.step);
   parts.recent.add(accepted);
   follow(parts, accepted, result, arm);
   return {
@@ -92,7 +88,20 @@ function refuseFuture(event: LifecycleEvent, signedMs: number): void {
 
 type TurnEnd = Extract<LifecycleEvent, { type: 'turn.ended' }>['data'];
 
-async function prepareArm({ core, published }: DeliveryParts, { server, foundHung }: Accepted, data: TurnEnd) {
+/** What a turn end arms, and the file as it was found. */
+interface Arm extends Arming {
+  path: string;
+  mark: FileMark | undefined;
+}
+
+/** The part of it that is recorded. */
+const armedAs = ({ path, armed, auto, reason }: Arm): NonNullable<Delivery['arm']> => ({ path, armed, auto, reason });
+
+async function prepareArm(
+  { core, published }: DeliveryParts,
+  { server, foundHung }: Accepted,
+  data: TurnEnd,
+): Promise<Arm> {
   const theirs = data.transcriptPath ?? core.reader.defaultPath(server, data.cwd ?? '', data.sessionId);
   const confined = await core.reader.confine(server, theirs);
   if ('refused' in confined) {
@@ -106,7 +115,7 @@ async function prepareArm({ core, published }: DeliveryParts, { server, foundHun
   }
   const { values } = await published.project(server, data.project);
   const what = arming(data, values);
-  return { path: confined.path, ...what, ...(what.armed && foundHung === true ? FOUND_HUNG : {}) };
+  return { path: confined.path, mark: confined.mark, ...what, ...(what.armed && foundHung === true ? FOUND_HUNG : {}) };
 }
 
 const FOUND_HUNG = { auto: false, reason: 'found-hung' } as const;
@@ -133,7 +142,7 @@ function follow(
   { transcripts }: DeliveryParts,
   { event, server, cid }: Accepted,
   result: DeliveryResult,
-  arm: { path: string; auto: boolean } | undefined,
+  arm: Arm | undefined,
 ): void {
   const { sessionId, project } = event.data;
   if (result.outcome === 'stale') return;
@@ -141,8 +150,8 @@ function follow(
     case 'turn.ended':
       if (arm === undefined) return;
       if (result.armed) {
-        const { path, auto } = arm;
-        transcripts.arm({ sessionId, server, project, path, auto, generation: result.generation, cid });
+        const { path, auto, mark } = arm;
+        transcripts.arm({ sessionId, server, project, path, auto, generation: result.generation, cid }, mark);
       } else if (result.outcome === 'applied') transcripts.end(sessionId);
       return;
     case 'session.closed':

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { planTurnEnd } from '#shared/queue/plan.js';
 import type { UnwatchedSession } from '#shared/session/store.js';
 import type { ChatServer } from '#shared/settings/environment.js';
 import { createLimiter } from './limiter.ts';
-import { oneOf, type SweepParts } from './sweep.ts';
+import type { DeliveryParts } from './deliveries.ts';
+import { oneOf } from './sweep.ts';
 
 const PAGE = 200;
 const CONCURRENT = 8;
@@ -19,7 +19,7 @@ const COARSE_MS = 1_000;
  * One page of the index and one `stat` for each such session; sessions that are watched, closed, in batch mode or ended by an
  * operator cost nothing. Throws the connection's error when Redis is away. Resolves with the number armed.
  */
-export async function reconcile(parts: SweepParts, quietMs = QUIET_MS): Promise<number> {
+export async function reconcile(parts: DeliveryParts, quietMs = QUIET_MS): Promise<number> {
   const { store, settings } = parts.core;
   const limit = createLimiter(CONCURRENT);
   let armed = 0;
@@ -37,7 +37,7 @@ export async function reconcile(parts: SweepParts, quietMs = QUIET_MS): Promise<
   return armed;
 }
 
-async function armAnew(parts: SweepParts, session: UnwatchedSession, quietMs: number): Promise<boolean> {
+async function armAnew(parts: DeliveryParts, session: UnwatchedSession, quietMs: number): Promise<boolean> {
   const { core, published, transcripts } = parts;
   const server = core.settings.chatServers.find(({ id }) => id === session.server);
   if (server === undefined) return false;
@@ -48,28 +48,17 @@ async function armAnew(parts: SweepParts, session: UnwatchedSession, quietMs: nu
   const watch = await core.store.rearm(session.sessionId, { generation: session.generation, path });
   if (watch === undefined) return false;
   const { sessionId, project } = session;
-  const work = {
-    sessionId,
-    project,
-    server: server.id,
-    path,
-    generation: watch.generation,
-    cid: `reconcile-${sessionId}-${watch.nowMs}`,
-  };
-  const id = `evaluate-${sessionId}-g${watch.generation}-s0`;
-  const job = planTurnEnd(work, { id, dueMs: watch.dueMs, nowMs: watch.nowMs });
-  await core.queue.add(job.name, job.data, job.options);
-  transcripts.arm({ sessionId, server, project, path, auto: watch.auto, generation: watch.generation, cid: work.cid });
-  core.log.warn(
-    { sessionId, generation: watch.generation },
-    'A turn’s end never came: the session is watched from its transcript.',
-  );
+  await parts.backstop.expect(watch);
+  const { auto, generation } = watch;
+  const cid = `reconcile-${sessionId}-${watch.nowMs}`;
+  transcripts.arm({ sessionId, server, project, path, auto, generation, cid });
+  core.log.warn({ sessionId, generation }, 'A turn’s end never came: the session is watched from its transcript.');
   return true;
 }
 
 /** The session's file, where it was written after what is known last and has been quiet since. */
 async function quietTranscript(
-  { core }: SweepParts,
+  { core }: Pick<DeliveryParts, 'core'>,
   server: ChatServer,
   session: UnwatchedSession,
   quietMs: number,

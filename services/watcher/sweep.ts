@@ -1,7 +1,8 @@
+import { planEvaluation } from '#shared/queue/plan.js';
+import { nextStepMs } from '#shared/session/steps.js';
 import type { DueSession } from '#shared/session/store.js';
-import { nextStepMs } from './backstop.ts';
 import { createLimiter } from './limiter.ts';
-import { planNoticeEvaluation } from './plan.ts';
+import { planNoticeEvaluation, workOfSession } from './plan.ts';
 import type { WatcherCore } from './ports.ts';
 import type { Published } from './published.ts';
 import { isRedisAway } from './redis-away.ts';
@@ -108,7 +109,10 @@ function standingOf(due: DueSession): WatchedSession['standing'] {
   };
 }
 
-/** Looks where the file changed; a notice that stands then (or still) is evaluated once more. */
+/**
+ * Looks where the file changed; a notice that stands then (or still) is evaluated once more. A file that is not to be had here
+ * is left to a worker, which may have another way to it.
+ */
 export async function lookAgain(
   parts: SweepParts,
   session: WatchedSession,
@@ -118,6 +122,18 @@ export async function lookAgain(
   const { core, transcripts, published } = parts;
   const { values: settings } = await published.project(session.server, session.project);
   await transcripts.lookIfChanged(session, why);
-  if (session.ended || session.standing === undefined) return;
+  if (session.ended) return;
+  if (session.mark === undefined) return planLook(core, session, why, nowMs);
+  if (session.standing === undefined) return;
   await planNoticeEvaluation(core, session, why, { standing: session.standing, settings, nowMs });
+}
+
+async function planLook(
+  core: WatcherCore,
+  session: WatchedSession,
+  why: 'sweep' | 'start',
+  nowMs: number,
+): Promise<void> {
+  const job = planEvaluation(workOfSession(session), why, undefined, { dueMs: nowMs, nowMs });
+  await core.queue.add(job.name, job.data, job.options);
 }

@@ -39,8 +39,11 @@ export class Transcripts {
     this.#files = files;
   }
 
-  /** A watch begins, or goes on under a new generation: its file is watched, and looked at once that stands. */
-  arm(fields: NewWatch): WatchedSession {
+  /**
+   * A watch begins, or goes on under a new generation: its file is watched, and looked at once that stands.
+   * @param found the file as the caller has just found it, where it did
+   */
+  arm(fields: NewWatch, found?: FileMark): WatchedSession {
     const entry = this.#entries.get(fields.sessionId) ?? this.#newEntry(fields);
     const { session } = entry;
     if (fields.generation < session.generation) return session;
@@ -48,7 +51,7 @@ export class Transcripts {
     if (session.path !== fields.path) this.#files.unwatch(session.path);
     Object.assign(session, fields, { shown: undefined, answered: undefined });
     if (session.standing !== undefined) session.standing.planned = false;
-    void this.#begin(entry);
+    void this.#begin(entry, found);
     return session;
   }
 
@@ -127,9 +130,9 @@ export class Transcripts {
   }
 
   /** Watches the file where that is possible, and looks once: the kill may stand in it already (claude-code#87948). */
-  async #begin(entry: Entry): Promise<void> {
+  async #begin(entry: Entry, found: FileMark | undefined): Promise<void> {
     const { session } = entry;
-    const mark = await fileMark(session.path);
+    const mark = found ?? (await fileMark(session.path));
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
     // Without a new watch the turn's own entries were looked at as they came.

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { sessionIdSchema } from '#shared/session/events.js';
 
-/** Version of the payloads that this code writes; a job with a newer one is deferred for a newer worker. */
-export const JOB_VERSION = 1;
+/** Version in which each kind's payload is written. A kind that older workers do not know has one that they do not know either. */
+export const JOB_VERSION = { evaluate: 1, continue: 1, limbo: 1, backstop: 2 } as const;
+/** A job with a newer one is deferred for a newer worker. */
+export const NEWEST_JOB_VERSION = 2;
+
+const v = z.int().min(1);
 
 const base = {
-  v: z.int().min(1),
+  v,
   sessionId: sessionIdSchema,
   server: z.string(),
   project: z.string(),
@@ -23,6 +27,7 @@ export const JOBS = {
   evaluate: z.object({
     ...base,
     path: z.string(),
+    /** `turn-end` is written by programs before 0.2 alone. */
     why: z.enum(['turn-end', 'notice', 'clock', 'sweep', 'settings', 'confirm', 'start']),
     /** The hang this evaluation is for; without one a clean read ends it without asking Redis. */
     noticeId: z.string().optional(),
@@ -38,6 +43,15 @@ export const JOBS = {
   continue: z.object({ ...base, path: z.string(), noticeId: z.string().optional() }),
   /** Silence after a killed task: surface as stuck. */
   limbo: z.object({ ...base, path: z.string(), noticeId: z.string(), limboTimeoutMs: z.number() }),
+  /**
+   * Steps of armed sessions that no watcher has taken. One job sees to all steps that are due in the same second, so a
+   * turn end costs a job only where it is the first of its second.
+   */
+  backstop: z.object({
+    v,
+    /** It comes round once more, for steps that a watcher has taken and not done. */
+    first: z.boolean(),
+  }),
 } as const;
 
 export type JobName = keyof typeof JOBS;

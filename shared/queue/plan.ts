@@ -12,13 +12,13 @@ export interface WorkOf {
   cid: string;
 }
 
-type Planned<N extends 'evaluate' | 'limbo'> = { name: N; data: JobData<N>; options: AddOptions };
+type Planned<N extends 'evaluate' | 'limbo' | 'backstop'> = { name: N; data: JobData<N>; options: AddOptions };
 
 const idPart = (text: string): string => text.slice(0, 16);
 
 function evaluateData(work: WorkOf, why: JobData<'evaluate'>['why'], noticeId?: string): JobData<'evaluate'> {
   return {
-    v: JOB_VERSION,
+    v: JOB_VERSION.evaluate,
     ...work,
     why,
     deferrals: 0,
@@ -27,13 +27,9 @@ function evaluateData(work: WorkOf, why: JobData<'evaluate'>['why'], noticeId?: 
   };
 }
 
-/** The first backstop of a turn end; the script that armed the watch named id and time. */
-export function planTurnEnd(work: WorkOf, job: { id: string; dueMs: number; nowMs: number }): Planned<'evaluate'> {
-  return {
-    name: 'evaluate',
-    data: evaluateData(work, 'turn-end'),
-    options: { jobId: job.id, dueMs: job.dueMs, nowMs: job.nowMs },
-  };
+/** Sees to the steps that are due by `at` and that nobody has taken. The id is the caller's: never one that was used. */
+export function planBackstop(id: string, first: boolean, at: { dueMs: number; nowMs: number }): Planned<'backstop'> {
+  return { name: 'backstop', data: { v: JOB_VERSION.backstop, first }, options: { jobId: `backstop-${id}`, ...at } };
 }
 
 /**
@@ -56,11 +52,14 @@ export function planNotice(
   };
 }
 
-/** An evaluation at a time that something else than the debounce names (wake grace, sweep, changed settings, resume, start). */
+/**
+ * An evaluation at a time that something else than the debounce names (wake grace, sweep, changed settings, resume, start).
+ * Without a notice it looks whether there is one.
+ */
 export function planEvaluation(
   work: WorkOf,
   why: 'clock' | 'sweep' | 'settings' | 'start',
-  noticeId: string,
+  noticeId: string | undefined,
   at: { dueMs: number; nowMs: number },
 ): Planned<'evaluate'> {
   return {
@@ -91,7 +90,7 @@ export function planLimbo(
 ): Planned<'limbo'> {
   return {
     name: 'limbo',
-    data: { v: JOB_VERSION, ...work, noticeId: notice.noticeId, limboTimeoutMs },
+    data: { v: JOB_VERSION.limbo, ...work, noticeId: notice.noticeId, limboTimeoutMs },
     options: {
       jobId: `limbo-${work.sessionId}-g${work.generation}-n${idPart(notice.noticeId)}-${limboTimeoutMs}`,
       dueMs: notice.firstSeenMs + limboTimeoutMs,

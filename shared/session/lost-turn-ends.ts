@@ -3,6 +3,7 @@ import { storedPath } from './codec.ts';
 import type { SessionKeys } from './keys.ts';
 import { RECORD_VERSION, type SessionRecord } from './record.ts';
 import type { Scripts } from './scripts.ts';
+import { FIRST_STEP_MS } from './steps.ts';
 import type { SessionStore, UnwatchedSession } from './store.ts';
 
 interface Rearmed {
@@ -17,8 +18,6 @@ export interface LostTurnEndsOptions {
   scripts: Scripts;
   keys: SessionKeys;
   find: SessionStore['find'];
-  /** The steps of the watch, as a turn end's own are. */
-  steps: { firstStepMs: number; secondStepMs: number };
 }
 
 /** Sessions whose turn end is lost: how they are found, and how they are armed all the same. */
@@ -27,7 +26,6 @@ export function lostTurnEnds({
   scripts,
   keys,
   find,
-  steps,
 }: LostTurnEndsOptions): Pick<SessionStore, 'unwatched' | 'rearm'> {
   return {
     async unwatched({ sinceMs, beforeMs }, cursor, limit) {
@@ -45,7 +43,11 @@ export function lostTurnEnds({
 
     async rearm(sessionId, watch) {
       const path = storedPath(sessionId, watch.path);
-      const answer = await scripts.run<Rearmed | false>('rearm', { sessionId }, { ...watch, path, ...steps });
+      const answer = await scripts.run<Rearmed | false>(
+        'rearm',
+        { sessionId },
+        { ...watch, path, firstStepMs: FIRST_STEP_MS },
+      );
       return answer === false ? undefined : answer;
     },
   };

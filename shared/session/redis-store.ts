@@ -7,6 +7,7 @@ import type { LifecycleEvent } from './events.ts';
 import { sessionKeys, settingsField, type SessionKeys } from './keys.ts';
 import { lostTurnEnds } from './lost-turn-ends.ts';
 import type { SessionState } from './record.ts';
+import { FIRST_STEP_MS } from './steps.ts';
 import { defineScripts, type RedisClient, type Scripts } from './scripts.ts';
 import type {
   ClaimResult,
@@ -20,9 +21,6 @@ import type {
   SettleResult,
 } from './store.ts';
 
-/** The first backstop step after a turn end is a job; the next ones are read from the armed index. */
-export const FIRST_STEP_MS = 10_000;
-const SECOND_STEP_MS = 30_000;
 /** A published setting is written again after this long, so that it cannot expire under a busy watcher. */
 const REPUBLISH_MS = 60_000;
 
@@ -44,13 +42,7 @@ export function createSessionStore(options: StoreOptions): SessionStore {
     ...changes(scripts, keys, options),
     ...asked,
     ...instance(scripts, keys, options),
-    ...lostTurnEnds({
-      redis: options.redis,
-      scripts,
-      keys,
-      find: asked.find,
-      steps: { firstStepMs: FIRST_STEP_MS, secondStepMs: SECOND_STEP_MS },
-    }),
+    ...lostTurnEnds({ redis: options.redis, scripts, keys, find: asked.find }),
   };
 }
 
@@ -81,7 +73,7 @@ function changes(scripts: Scripts, keys: SessionKeys, options: StoreOptions): Ch
         { ...eventArguments(delivery), markTtl: options.markTtlMs },
       );
       if (answer.outcome === 'newer-record') throw newerRecord();
-      return { ...answer, job: answer.job };
+      return { ...answer, step: answer.step };
     },
 
     async noticed(sessionId, finding) {
@@ -123,7 +115,6 @@ function eventArguments(delivery: Delivery): Record<string, unknown> {
     project: event.data.project,
     arm: arm === undefined ? undefined : { ...arm, path: storedPath(event.data.sessionId, arm.path) },
     firstStepMs: FIRST_STEP_MS,
-    secondStepMs: SECOND_STEP_MS,
     ...typeArguments(event),
   };
 }
@@ -169,7 +160,16 @@ function noticedResult(raw: RawNoticed): NoticedResult {
 
 type Queries = Pick<
   SessionStore,
-  'find' | 'list' | 'trail' | 'context' | 'takeDue' | 'reschedule' | 'armedSessions' | 'armedCount' | 'now'
+  | 'find'
+  | 'list'
+  | 'trail'
+  | 'context'
+  | 'takeDue'
+  | 'reschedule'
+  | 'nextStepMs'
+  | 'armedSessions'
+  | 'armedCount'
+  | 'now'
 >;
 
 function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): Queries {
@@ -206,11 +206,11 @@ function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): 
       return parseContext(sessionId, raw);
     },
 
-    async takeDue(limit, holdMs) {
+    async takeDue(limit, holdMs, overdueMs = 0) {
       const raw = await scripts.run<RawDue[]>(
         'takeDue',
         { sessionId: '' },
-        { limit, holdMs, prefix: keys.sessionPrefix },
+        { limit, holdMs, overdueMs, prefix: keys.sessionPrefix },
       );
       return list(raw).map(dueSession);
     },
@@ -218,6 +218,11 @@ function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): 
       if (entries.length === 0) return;
       const rows = entries.map(({ sessionId, generation, atMs }) => ({ id: sessionId, generation, atMs }));
       await scripts.run('reschedule', { sessionId: '' }, { entries: rows, prefix: keys.sessionPrefix });
+    },
+
+    async nextStepMs() {
+      const [, atMs] = await redis.zrange(keys.armed, '0', '0', 'WITHSCORES');
+      return atMs === undefined ? undefined : Number(atMs);
     },
 
     async armedSessions(cursor, limit) {

@@ -69,11 +69,13 @@ export interface SessionStore {
   publishSettings(server: string, project: string, settings: EffectiveSettings): Promise<void>;
 
   /**
-   * Takes up to `limit` armed sessions whose backstop step is due and puts each off by `holdMs`, so that two watchers do
-   * not take the same one; `reschedule` then names the real next time.
+   * Takes up to `limit` armed sessions whose backstop step is due (has been for `overdueMs`) and puts each off by `holdMs`,
+   * so that nobody else takes the same one; `reschedule` then names the real next time.
    */
-  takeDue(limit: number, holdMs: number): Promise<DueSession[]>;
+  takeDue(limit: number, holdMs: number, overdueMs?: number): Promise<DueSession[]>;
   reschedule(entries: { sessionId: string; generation: number; atMs: number }[]): Promise<void>;
+  /** When the next step of any session is due, Redis time; `undefined`: none is armed. */
+  nextStepMs(): Promise<number | undefined>;
   /** Every armed session, in pages, for the catch-up at start. */
   armedSessions(
     cursor: string | undefined,
@@ -122,8 +124,8 @@ export interface DeliveryResult {
   armed: boolean;
   reason: DeliveryReason;
   generation: number;
-  /** The job to add before answering, also on a duplicate (same id, so a crash between record and job heals). */
-  job: { id: string; generation: number; dueMs: number; nowMs: number } | undefined;
+  /** The first step: its job is to be on the queue before the answer, on a duplicate too (a crash between record and job heals). */
+  step: { dueMs: number; nowMs: number } | undefined;
 }
 
 export interface EvaluationContext {

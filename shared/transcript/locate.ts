@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import type { FileMark } from './finding.ts';
 
 /** A transcript root: as the sender names it, and where this process finds it (containers map one to the other). */
 export interface TranscriptRoot {
@@ -10,7 +11,8 @@ export interface TranscriptRoot {
 
 /** Why a path is not read. */
 export type Refusal = 'not-absolute' | 'odd-path' | 'sub-agent' | 'outside-roots' | 'unresolvable';
-export type Confined = { path: string } | { refused: Refusal };
+/** `mark`: the file as it was found; none where there is no file (yet). */
+export type Confined = { path: string; mark?: FileMark } | { refused: Refusal };
 
 /** Greatest number of links to links that are followed, as the system itself counts. */
 const MAX_LINKS = 40;
@@ -28,10 +30,10 @@ export const confine = async (theirs: string, roots: readonly TranscriptRoot[]):
 export const confineOrRefuse = async (theirs: string, roots: readonly TranscriptRoot[]): Promise<Confined> => {
   if (!isAbsolute(theirs)) return { refused: 'not-absolute' };
   if (theirs.includes('\0') || theirs.split(sep).includes('..')) return { refused: 'odd-path' };
-  const path = await resolveLinks(mapped(resolve(theirs), roots));
-  if (path === undefined) return { refused: 'unresolvable' };
-  if (!(await isUnderAny(path, roots))) return { refused: 'outside-roots' };
-  return isSubAgentFile(path) ? { refused: 'sub-agent' } : { path };
+  const file = await resolveFile(mapped(resolve(theirs), roots));
+  if (file === undefined) return { refused: 'unresolvable' };
+  if (!(await isUnderAny(file.path, roots))) return { refused: 'outside-roots' };
+  return isSubAgentFile(file.path) ? { refused: 'sub-agent' } : file;
 };
 
 /** Files of sub-agents lie beside the chats, or in a folder of their own; they are never judged as chats (SPEC §5). */
@@ -55,24 +57,44 @@ const isUnder = (path: string, root: string): boolean =>
 
 const isUnderAny = async (path: string, roots: readonly TranscriptRoot[]): Promise<boolean> => {
   for (const { ours } of roots) {
-    const root = await realRoot(resolve(ours));
+    const root = await realFolder(resolve(ours));
     if (root !== undefined && isUnder(path, root)) return true;
   }
   return false;
 };
 
-/** A root is the operator's own, and each delivery and each file of a search asks for it: its links are followed once a second. */
-const ROOT_FOR_MS = 1_000;
-const realRoots = new Map<string, { real: string; untilMs: number }>();
+/** Roots, and folders of many chats: each delivery and each file of a search asks for them. Their links are followed once a second. */
+const FOLDER_FOR_MS = 1_000;
+const MOST_FOLDERS = 1_000;
+const realFolders = new Map<string, { real: string; untilMs: number }>();
 
-const realRoot = async (root: string): Promise<string | undefined> => {
-  const known = realRoots.get(root);
+const realFolder = async (folder: string): Promise<string | undefined> => {
+  const known = realFolders.get(folder);
   if (known !== undefined && performance.now() < known.untilMs) return known.real;
-  const real = await resolveLinks(root);
-  if (real === undefined) realRoots.delete(root);
-  else realRoots.set(root, { real, untilMs: performance.now() + ROOT_FOR_MS });
+  const real = await resolveLinks(folder);
+  if (realFolders.size >= MOST_FOLDERS) realFolders.clear();
+  if (real === undefined) realFolders.delete(folder);
+  else realFolders.set(folder, { real, untilMs: performance.now() + FOLDER_FOR_MS });
   return real;
 };
+
+/** {@link resolveLinks} for a file, in one call to the system where its folder is known and it is no link itself. */
+const resolveFile = async (path: string): Promise<{ path: string; mark?: FileMark } | undefined> => {
+  const folder = await realFolder(dirname(path));
+  if (folder === undefined) return undefined;
+  const direct = join(folder, basename(path));
+  try {
+    const found = await lstat(direct);
+    if (found.isSymbolicLink()) return onlyPath(await resolveLinks(direct));
+    const { size, mtimeMs, ino } = found;
+    return { path: direct, mark: { size, mtimeMs, ino } };
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? { path: direct } : unresolvable(error);
+  }
+};
+
+const onlyPath = (path: string | undefined): { path: string } | undefined =>
+  path === undefined ? undefined : { path };
 
 /**
  * The path with every link followed, links to what does not exist yet included; `undefined` where it cannot be told

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chat, Task } from './chat.ts';
-import type { Deployment } from './deployment.ts';
+import { TAG, type Deployment } from './deployment.ts';
+import { withoutBackstops } from './leftovers.ts';
 import type { Windows } from './windows.ts';
 
 /**
- * The backstop job is due 10 s after the turn's end: a machine that needs longer than this until both watchers are dead
+ * The backstop job is due 13 s after the turn's end: a machine that needs longer than this until both watchers are dead
  * would have it look too early, and the act proves nothing.
  */
 const READY_WITHIN_MS = 7_000;
@@ -18,19 +19,18 @@ const STILL_MS = 2_000;
  *
  * Turns end; the first watcher records each end and dies before its job is on the queue. The chat server, which had no
  * answer, repeats each delivery to the second watcher. With the last 2xx that one dies as well. Only then the tasks are
- * killed. No file event, no sweep and no catch-up is left: the job that the repeated delivery added is all there is.
+ * killed. No file event, no sweep, no catch-up and no earlier turn's job is left: the one that the repeated deliveries added is
+ * all there is.
  *
  * Resolves false where the machine was too slow for it to begin.
  */
 export async function lastAct(
   chats: readonly Chat[],
-  { services, wires }: Deployment,
+  { services, wires, redis }: Deployment,
   windows: Windows,
 ): Promise<boolean> {
-  const recorded = windows.holdJobs(
-    'watcher-1',
-    chats.map(({ id }) => id),
-  );
+  await withoutBackstops(redis.port, TAG);
+  const recorded = windows.holdJobs('watcher-1', chats.length);
   // Every record is asked for before the first is answered; below the 500 ms that a watcher waits for Redis.
   wires.redis['watcher-1'].delay(100);
   const turns = await Promise.all(chats.map(endTurn));

@@ -52,3 +52,16 @@ async function stuckJobs(queue: Queue): Promise<string[]> {
     ...overdue.map((job) => `overdue job: ${job.id}`),
   ];
 }
+
+/** Takes the jobs of earlier turn ends off the queue. */
+export async function withoutBackstops(port: number, tag: string): Promise<void> {
+  const redis = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null });
+  const queue = new Queue(QUEUE_NAME, { connection: redis, prefix: queuePrefix(tag) });
+  try {
+    const jobs = await queue.getDelayed();
+    await Promise.all(jobs.filter(({ name }) => name === 'backstop').map((job) => job.remove()));
+  } finally {
+    await queue.close();
+    redis.disconnect();
+  }
+}

@@ -29,8 +29,8 @@ const PATCHES: Record<Exclude<Sabotage, 'lookup'>, Patch> = {
   // A repeated delivery is answered like the first, and that is all.
   repeat: {
     file: 'services/watcher/deliveries.ts',
-    from: /if \(result\.job !== undefined && arm !== undefined\)/,
-    to: "if (result.outcome !== 'duplicate' && result.job !== undefined && arm !== undefined)",
+    from: /if \(result\.step !== undefined\)/,
+    to: "if (result.outcome !== 'duplicate' && result.step !== undefined)",
   },
 };
 

@@ -27,8 +27,8 @@ export class Windows {
   readonly #onLeft: OnLeft;
   readonly #traps: Trap[] = [];
   readonly #pauses: PauseTrap[] = [];
-  /** Turn ends that stand in the record, by the id of the job that is still to be added. */
-  readonly #recorded = new Set<string>();
+  /** Watchers that were told that a turn's end stands in the record, and have added no job since. */
+  readonly #recorded = new Set<ServiceName>();
   /** Attempts that stand in the record as claimed, and the session of each. */
   readonly #claimed = new Set<string>();
   /** Workers that were allowed to call and have not yet been told so. */
@@ -53,12 +53,12 @@ export class Windows {
   }
 
   /**
-   * From now on this watcher's jobs of turn ends never arrive, while its records do. Resolves once that has happened for
-   * so many sessions; the watcher is killed then.
+   * From now on this watcher's jobs of turn ends never arrive, while its records do. Resolves once so many turn ends are
+   * recorded; the watcher is killed then.
    */
-  holdJobs(service: ServiceName, sessionIds: readonly string[]): Promise<void> {
+  holdJobs(service: ServiceName, turnEnds: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#holding = { service, waiting: new Set(sessionIds), done: resolve };
+      this.#holding = { service, left: turnEnds, done: resolve };
     });
   }
 
@@ -90,9 +90,8 @@ export class Windows {
 
   #redis(service: ServiceName, text: string, direction: Direction): ReturnType<Tap> {
     if (direction === 'toClient') return this.#answered(service, text);
-    const jobs = [...text.matchAll(/evaluate-[0-9a-f-]{36}-g\d+-s0/g)].map(([id]) => id);
-    const added = jobs.filter((id) => this.#recorded.delete(id));
-    if (added.length > 0) return this.#adding(service, added);
+    // A watcher's own: those that workers make end with the UUID.
+    if (/backstop-[0-9a-f-]{36}-\d+/.test(text) && this.#recorded.delete(service)) return this.#adding(service);
     const attempt = /"attemptId":"([0-9a-f]{40})"/.exec(text)?.[1];
     if (attempt === undefined) return 'pass';
     if (text.includes('"leaseMs"')) return this.#asking(service, text, attempt);
@@ -101,9 +100,9 @@ export class Windows {
   }
 
   #answered(service: ServiceName, text: string): 'pass' {
-    if (text.includes('"outcome":"applied"')) {
-      for (const [id] of text.matchAll(/evaluate-[0-9a-f-]{36}-g\d+-s0/g)) this.#recorded.add(id);
-    }
+    const steps = text.includes('"outcome":"applied"') ? [...text.matchAll(/"step":\{/g)].length : 0;
+    if (steps > 0) this.#recorded.add(service);
+    if (this.#holding?.service === service) this.#holding.left -= steps;
     if (text.includes('"phase":"claimed"')) {
       for (const [, id] of text.matchAll(/"attemptId":"([0-9a-f]{40})"/g)) if (id !== undefined) this.#claimed.add(id);
     }
@@ -118,11 +117,10 @@ export class Windows {
   }
 
   /** A watcher that has recorded turns' ends adds their jobs. */
-  #adding(service: ServiceName, jobIds: readonly string[]): 'pass' | 'drop' | 'swallow' {
+  #adding(service: ServiceName): 'pass' | 'drop' | 'swallow' {
     const holding = this.#holding;
     if (holding?.service !== service) return this.#spring('record and job', 'before-add', service) ? 'drop' : 'pass';
-    for (const id of jobIds) holding.waiting.delete(id.slice('evaluate-'.length, 'evaluate-'.length + 36));
-    if (holding.waiting.size === 0) {
+    if (holding.left <= 0) {
       if (this.#hands.kill(service, undefined)) this.hits['record and job'] += 1;
       holding.done();
     }
@@ -165,6 +163,7 @@ const AWAY_MS = 500;
 
 interface Holding {
   service: ServiceName;
-  waiting: Set<string>;
+  /** Turn ends that are still to be recorded. */
+  left: number;
   done: () => void;
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { planTurnEnd } from '#shared/queue/plan.js';
+import { planEvaluation } from '#shared/queue/plan.js';
 import { Bench, type HungChat } from '../integration/worker/support.ts';
 import { PROJECT, SERVER } from '../integration/session/support.ts';
 import { eventually, eventuallyPasses, latch } from '../support/events.ts';
@@ -254,7 +254,7 @@ describe('R29: clocks and sleep of real processes', () => {
         path: hung.transcript.path,
         cid: 'test',
       };
-      const planned = planTurnEnd(work, { id: `evaluate-${hung.chat.id}-s0`, dueMs: nowMs + 500, nowMs });
+      const planned = planEvaluation(work, 'sweep', undefined, { dueMs: nowMs + 500, nowMs });
       const fromMs = performance.now();
       await bench.queue.add(planned.name, planned.data, planned.options);
       await eventually(() => bench.api.turns(hung.chat.id).length === 1, SLOW);

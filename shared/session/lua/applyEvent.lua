@@ -1,7 +1,7 @@
 -- A lifecycle event: order, ownership, record, generation and the delivery's mark, in one step.
 -- a: id, server, source, rank, type, ts, turnId?, project, known[], cause?, outcome?, taskId?, closeReason?, tasks?,
---    arm? { path, armed, auto, reason }, markTtl, firstStepMs, secondStepMs
--- returns { outcome, owner, armed, reason, generation, job? }
+--    arm? { path, armed, auto, reason }, markTtl, firstStepMs
+-- returns { outcome, owner, armed, reason, generation, step? { dueMs, nowMs } }
 
 local SOURCE_RANK = { discovery = 1, hook = 2, webhook = 3 }
 local REPEAT_WINDOW_MS = 60000
@@ -9,18 +9,16 @@ local OTHER_STARTS = 8
 
 local generation
 
-local function firstJob(dueMs)
-  return { id = 'evaluate-' .. a.id .. '-g' .. generation .. '-s0', generation = generation, dueMs = dueMs, nowMs = now }
-end
+local function firstStep(dueMs) return { dueMs = dueMs, nowMs = now } end
 
--- The mark holds owner, armed, reason, generation and the job's due moment: there is one for each delivery of ten minutes.
+-- The mark holds owner, armed, reason, generation and the first step's moment: there is one for each delivery of ten minutes.
 local known = redis.call('GET', K.mark)
 if known then
   local mark = cjson.decode(known)
   generation = mark[4]
   return reply({
     outcome = 'duplicate', owner = mark[1], armed = mark[2], reason = mark[3], generation = generation,
-    job = mark[5] and firstJob(mark[5]) or nil,
+    step = mark[5] and firstStep(mark[5]) or nil,
   })
 end
 
@@ -38,9 +36,9 @@ if not owns() then
   return reply({ outcome = 'other-owner', owner = rec.srv, armed = rec.arm == '1', reason = 'recorded', generation = generation })
 end
 
-local function answer(outcome, reason, job)
-  local result = { outcome = outcome, owner = rec.srv or a.server, armed = rec.arm == '1', reason = reason, generation = generation, job = job }
-  local mark = { result.owner, result.armed, reason, generation, job and job.dueMs or nil }
+local function answer(outcome, reason, step)
+  local result = { outcome = outcome, owner = rec.srv or a.server, armed = rec.arm == '1', reason = reason, generation = generation, step = step }
+  local mark = { result.owner, result.armed, reason, generation, step and step.dueMs or nil }
   redis.call('SET', K.mark, cjson.encode(mark), 'PX', a.markTtl)
   return reply(result)
 end
@@ -114,9 +112,9 @@ end
 local always = a.type == 'session.closed' and a.closeReason == 'deleted'
 if exists(rec) and not always then
   if isRepeat() then
-    local job = nil
-    if a.type == 'turn.ended' and rec.arm == '1' then job = firstJob((number(rec.at) or now) + a.firstStepMs) end
-    return answer('duplicate', 'duplicate-event', job)
+    local step = nil
+    if a.type == 'turn.ended' and rec.arm == '1' then step = firstStep((number(rec.at) or now) + a.firstStepMs) end
+    return answer('duplicate', 'duplicate-event', step)
   end
   if not isLater() then
     local behindNudge = number(rec.nte)
@@ -195,8 +193,8 @@ if not rec.nt and not keepsRecovered then
   changes.st = restingState(rec)
   changes.rs = false
 end
-if a.arm.armed then arm(now + a.secondStepMs) else disarm() end
+if a.arm.armed then arm(now + a.firstStepMs) else disarm() end
 endExpected()
 save(rec, changes)
 trail(rec, 'turn-ended', a.arm.reason, { outcome = a.outcome, cause = a.cause, generation = generation })
-return answer('applied', a.arm.reason, a.arm.armed and firstJob(now + a.firstStepMs) or nil)
+return answer('applied', a.arm.reason, a.arm.armed and firstStep(now + a.firstStepMs) or nil)

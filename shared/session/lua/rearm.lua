@@ -1,5 +1,5 @@
 -- A watch in the place of one whose turn end is lost: armed from what the transcript shows.
--- a: id, generation, path, firstStepMs, secondStepMs
+-- a: id, generation, path, firstStepMs
 -- returns { generation, auto, dueMs, nowMs } or false, where anything has happened to the session meanwhile
 local rec = load()
 if not exists(rec) or isNewer(rec) or number(rec.gen) ~= a.generation then return reply(false) end
@@ -14,7 +14,7 @@ local changes = {
   auto = auto and 1 or 0,
 }
 if not rec.nt then changes.st = restingState(rec) end
-arm(now + a.secondStepMs)
+arm(now + a.firstStepMs)
 endExpected()
 save(rec, changes)
 trail(rec, 'turn-ended', 'turn-end-lost', { generation = generation })

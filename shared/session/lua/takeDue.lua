@@ -1,6 +1,7 @@
--- Armed sessions whose step is due, put off by holdMs so that no second watcher takes them. a: limit, holdMs, prefix
+-- Armed sessions whose step has been due for overdueMs, put off by holdMs so that nobody else takes them.
+-- a: limit, holdMs, overdueMs, prefix
 -- returns { { id, record fields… }, … }
-local due = redis.call('ZRANGEBYSCORE', K.armed, '-inf', now, 'LIMIT', 0, a.limit)
+local due = redis.call('ZRANGEBYSCORE', K.armed, '-inf', now - a.overdueMs, 'LIMIT', 0, a.limit)
 local taken = {}
 for _, id in ipairs(due) do
   local fields = redis.call('HMGET', a.prefix .. id, 'srv', 'prj', 'path', 'gen', 'at', 'nt', 'st', 'arm')

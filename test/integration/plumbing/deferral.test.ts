@@ -87,7 +87,7 @@ describe('R30, R41: deferral', { timeout: 90_000 }, () => {
       reason: 'deferred-too-long',
       kind: 'stood-down',
     });
-    await bench.look(hung, 'sweep');
+    await bench.look(hung);
     await eventually(() => bench.api.turns(hung.chat.id).length === 1);
   });
 });

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { JOB_VERSION } from '#shared/queue/jobs.js';
-import { planTurnEnd } from '#shared/queue/plan.js';
+import { JOB_VERSION, NEWEST_JOB_VERSION } from '#shared/queue/jobs.js';
+import { planEvaluation } from '#shared/queue/plan.js';
 import type { AddOptions } from '#shared/queue/queue.js';
 import { eventually, eventuallyPasses, latch } from '../../support/events.ts';
 import { PROJECT, SERVER } from '../session/support.ts';
 import { describe, expect, test, type Bench, type HungChat } from '../worker/support.ts';
 
-/** A turn end as the watcher handles it: record, then its first job, due at once here. */
-async function turnEnd(bench: Bench, { chat, transcript }: HungChat, atSeconds: number): Promise<string> {
+/** A turn end's record, and the evaluation of its first step, due in so many ms. */
+async function turnEnd(bench: Bench, { chat, transcript }: HungChat, atSeconds: number, dueInMs = 0): Promise<string> {
   const arm = { path: transcript.path, armed: true, auto: true, reason: 'armed' as const };
-  const { job, generation } = await chat.turnEnded(atSeconds, { cause: 'recovery' }, { arm });
-  if (job === undefined) throw new Error('no job');
+  const { step, generation } = await chat.turnEnded(atSeconds, { cause: 'recovery' }, { arm });
+  if (step === undefined) throw new Error('no step');
   const work = { sessionId: chat.id, server: SERVER, project: PROJECT, generation, path: transcript.path, cid: 'test' };
-  const planned = planTurnEnd(work, { ...job, dueMs: job.nowMs });
+  const { nowMs } = step;
+  const planned = planEvaluation(work, 'sweep', undefined, { dueMs: nowMs + dueInMs, nowMs });
   await bench.queue.add(planned.name, planned.data, planned.options);
-  return job.id;
+  return planned.options.jobId;
 }
 
 /** The chat hangs once more, with another task. */
@@ -58,24 +59,13 @@ describe('R36: a job id is used once', () => {
 describe('R37: a second turn end is never lost on the job of the first', () => {
   test('(a) while that is delayed, (c) just after it completed: looked at again', async ({ bench }) => {
     const hung = await bench.hungChat();
-    const { chat, transcript } = hung;
-    const arm = { path: transcript.path, armed: true, auto: true, reason: 'armed' as const };
-    const delayed = await chat.turnEnded(1, {}, { arm });
-    const work = {
-      sessionId: chat.id,
-      server: SERVER,
-      project: PROJECT,
-      generation: delayed.generation,
-      path: transcript.path,
-      cid: 'a',
-    };
-    const planned = planTurnEnd(work, delayed.job ?? { id: '', dueMs: 0, nowMs: 0 });
-    await bench.queue.add(planned.name, planned.data, planned.options);
+    const { chat } = hung;
+    const delayed = await turnEnd(bench, hung, 1, 60_000);
     const id = await turnEnd(bench, hung, 2);
     await bench.worker();
     await eventually(() => bench.api.turns(chat.id).length === 1);
     await eventually(async () => (await stateOf(bench, id)) === 'completed');
-    expect(await stateOf(bench, delayed.job?.id ?? '')).toBe('delayed');
+    expect(await stateOf(bench, delayed)).toBe('delayed');
 
     bench.api.add(chat.id, { project: PROJECT });
     const last = await turnEnd(bench, hung, 3);
@@ -270,11 +260,11 @@ describe('a payload of another program', () => {
       path: hung.transcript.path,
       cid: 'x',
     };
-    const { data } = planTurnEnd(work, { id: 'x', dueMs: nowMs, nowMs });
-    await bench.queue.add('evaluate', { ...data, v: JOB_VERSION + 1 }, options);
+    const { data } = planEvaluation(work, 'sweep', undefined, { dueMs: nowMs, nowMs });
+    await bench.queue.add('evaluate', { ...data, v: NEWEST_JOB_VERSION + 1 }, options);
     await bench.queue.bull.add(
       'evaluate',
-      { v: JOB_VERSION, sessionId: 'no id' },
+      { v: JOB_VERSION.evaluate, sessionId: 'no id' },
       { jobId: `evaluate-${randomUUID()}`, attempts: 10 },
     );
     await bench.worker();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { silentLogger } from '#shared/platform/logger.js';
 import { closeRedis, createRedis, untilReady } from '#shared/platform/redis.js';
 import { JOB_VERSION } from '#shared/queue/jobs.js';
-import { planTurnEnd } from '#shared/queue/plan.js';
+import { planEvaluation } from '#shared/queue/plan.js';
 import { createRecoveryQueue } from '#shared/queue/queue.js';
 import { eventually, eventuallyPasses } from '../../support/events.ts';
 import { tcpProxy, type Tap } from '../../support/proxy.ts';
@@ -42,9 +42,12 @@ describe('a queue whose first words to Redis got no answer in time', () => {
 
     const sessionId = randomUUID();
     const work = { sessionId, server: 'default', project: 'demo', generation: 1, path: '/x.jsonl', cid: 'test' };
-    const planned = planTurnEnd(work, { id: `evaluate-${sessionId}-g1-s0`, dueMs: 60_000, nowMs: 0 });
+    const planned = planEvaluation(work, 'sweep', undefined, { dueMs: 60_000, nowMs: 0 });
     await eventuallyPasses(() => queue.add(planned.name, planned.data, planned.options), { timeoutMs: 10_000 });
-    expect((await queue.bull.getJob(planned.options.jobId))?.data).toMatchObject({ v: JOB_VERSION, sessionId });
+    expect((await queue.bull.getJob(planned.options.jobId))?.data).toMatchObject({
+      v: JOB_VERSION.evaluate,
+      sessionId,
+    });
 
     await queue.close();
     await closeRedis(client);

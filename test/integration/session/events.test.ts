@@ -2,39 +2,39 @@ import { describe, expect, test } from '../../support/redis.ts';
 import { Chat, publish, storeOn } from './support.ts';
 
 describe('deliveries are applied once and in the chat server’s order', () => {
-  test('a turn end arms, raises the generation and names its first job', async ({ redis }) => {
+  test('a turn end arms, raises the generation and names its first step', async ({ redis }) => {
     const chat = new Chat(storeOn(redis));
     const result = await chat.turnEnded(0);
     expect(result).toMatchObject({ outcome: 'applied', armed: true, reason: 'armed', generation: 1 });
-    expect(result.job).toMatchObject({ id: `evaluate-${chat.id}-g1-s0` });
-    expect(result.job?.dueMs).toBe((result.job?.nowMs ?? 0) + 10_000);
+    expect(result.step?.dueMs).toBe((result.step?.nowMs ?? 0) + 10_000);
+    expect(await chat.store.nextStepMs()).toBe(result.step?.dueMs);
     expect(await chat.record()).toMatchObject({ state: 'watching', armed: true, generation: 1, tries: undefined });
   });
 
-  test('the same delivery again is answered like the first, job included, and changes nothing', async ({ redis }) => {
+  test('the same delivery again is answered like the first, step included, and changes nothing', async ({ redis }) => {
     const chat = new Chat(storeOn(redis));
     const first = await chat.turnEnded(0, {}, { deliveryId: 'msg_1' });
     await chat.turnStarted(1);
     const again = await chat.turnEnded(0, {}, { deliveryId: 'msg_1' });
     expect(again).toMatchObject({ outcome: 'duplicate', armed: true, reason: 'armed', generation: 1 });
-    expect(again.job?.id).toBe(first.job?.id);
+    expect(again.step?.dueMs).toBe(first.step?.dueMs);
     expect((await chat.record()).generation).toBe(2);
   });
 
-  test('R48 (2): the same turn’s end under another id is the same event, with the same job', async ({ redis }) => {
+  test('R48 (2): the same turn’s end under another id is the same event, with the same step', async ({ redis }) => {
     const chat = new Chat(storeOn(redis));
     const first = await chat.turnEnded(0, { turnId: 't1' });
     const again = await chat.turnEnded(0, { turnId: 't1' });
     expect(again).toMatchObject({ outcome: 'duplicate', reason: 'duplicate-event', generation: 1 });
-    expect(again.job?.id).toBe(first.job?.id);
+    expect(again.step?.dueMs).toBe(first.step?.dueMs);
   });
 
-  test('R48 (3): a turn end older than the last human message is stale: no job, no change', async ({ redis }) => {
+  test('R48 (3): a turn end older than the last human message is stale: no step, no change', async ({ redis }) => {
     const chat = new Chat(storeOn(redis));
     await chat.human(10);
     const late = await chat.turnEnded(5);
     expect(late).toMatchObject({ outcome: 'stale', reason: 'stale-event', armed: false });
-    expect(late.job).toBeUndefined();
+    expect(late.step).toBeUndefined();
     expect(await chat.record()).toMatchObject({ armed: false, tries: 0 });
   });
 

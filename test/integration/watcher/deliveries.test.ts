@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { eventually } from '../../support/events.ts';
 import { Chat } from './chat.ts';
 import { deliver, describe, event, expect, problemOf, SECRET, sessionWhen, test, turnEnded } from './harness.ts';
+import { waitingJobs } from './queue-jobs.ts';
 
 const json = async (response: Response) => ({ status: response.status, body: await response.json() });
 
@@ -62,15 +63,15 @@ describe('what a turn end is answered', () => {
 });
 
 describe('what a delivery costs', () => {
-  test('one script of ours and one add, and nothing for the look at a clean file', async ({
+  test('one script of ours, an add where it is the first of its second, and nothing for the look at a clean file', async ({
     start,
     folders,
     redis,
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 3_600_000 } });
     await watcher.background.caughtUp;
-    const [first, second] = [new Chat(folders.transcripts), new Chat(folders.transcripts)];
-    for (const chat of [first, second]) await chat.begin();
+    const [first, ...others] = Array.from({ length: 4 }, () => new Chat(folders.transcripts)) as [Chat, ...Chat[]];
+    for (const chat of [first, ...others]) await chat.begin();
     // Scripts are loaded and the project's settings are published with the first.
     await watcher.deliver(turnEnded(first));
 
@@ -80,13 +81,18 @@ describe('what a delivery costs', () => {
       if (source !== 'lua' && args.join(' ').includes(redis.tag)) calls.push(args[0] ?? '');
     };
     monitor.on('monitor', ours);
-    await watcher.deliver(turnEnded(second));
-    await eventually(() => watcher.transcripts.get(second.sessionId)?.mark !== undefined);
+    const fromMs = performance.now();
+    for (const chat of others) await watcher.deliver(turnEnded(chat));
+    const seconds = Math.ceil((performance.now() - fromMs) / 1_000);
+    await eventually(() => others.every((chat) => watcher.transcripts.get(chat.sessionId)?.mark !== undefined));
     await redis.client.get(`{${redis.tag}}:end`);
     await eventually(() => calls.includes('get'));
     monitor.disconnect();
 
-    expect(calls).toEqual(['evalsha', 'evalsha', 'get']);
+    const scripts = calls.filter((name) => name === 'evalsha').length;
+    expect(scripts).toBeGreaterThanOrEqual(others.length);
+    expect(scripts).toBeLessThanOrEqual(others.length + seconds);
+    expect(new Set(calls)).toEqual(new Set(['evalsha', 'get']));
   });
 });
 
@@ -111,18 +117,19 @@ describe('duplicates and order', () => {
   });
 
   test('a duplicate adds its job again: a crash between record and job heals', async ({ start, folders, redis }) => {
-    const watcher = await start();
+    const [watcher, other] = [await start(), await start()];
     const chat = new Chat(folders.transcripts);
     await chat.begin();
     const delivery = turnEnded(chat);
     await watcher.deliver(delivery, { id: 'msg_1' });
+    const [lost] = await waitingJobs(redis);
     const queue = `{${redis.tag}}:recovery`;
-    const [jobId = ''] = await redis.client.zrange(`${queue}:delayed`, '0', '-1');
-    await redis.client.del(`${queue}:${jobId}`, `${queue}:delayed`);
+    await redis.client.del(`${queue}:${lost?.id ?? ''}`, `${queue}:delayed`);
 
-    await watcher.deliver(delivery, { id: 'msg_1' });
+    expect(await (await other.deliver(delivery, { id: 'msg_1' })).json()).toMatchObject({ duplicate: true });
 
-    expect(await redis.client.zrange(`${queue}:delayed`, '0', '-1')).toEqual([jobId]);
+    const jobs = await waitingJobs(redis);
+    expect(jobs.map(({ name, dueMs }) => ({ name, dueMs }))).toEqual([{ name: 'backstop', dueMs: lost?.dueMs }]);
   });
 
   test('an older event is answered as stale and changes nothing', async ({ start, folders }) => {

@@ -95,7 +95,7 @@ describe('the session API fails', () => {
       await eventuallyPasses(async () => expect(await hung.chat.record()).toMatchObject({ state: 'failed', tries: 0 }));
       await eventually(() => bench.idle());
       expect(bench.api.received).toEqual([]);
-      await bench.look(hung, 'sweep');
+      await bench.look(hung);
       await eventually(() => bench.api.turns(hung.chat.id).length === 1);
     },
   );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRedis } from '#shared/platform/redis.js';
 import { silentLogger } from '#shared/platform/logger.js';
 import { JOB_VERSION } from '#shared/queue/jobs.js';
-import { planTurnEnd, type WorkOf } from '#shared/queue/plan.js';
+import { planEvaluation, type WorkOf } from '#shared/queue/plan.js';
 import { createRecoveryQueue, type RecoveryQueue } from '#shared/queue/queue.js';
 import type { SessionStore } from '#shared/session/store.js';
 import { loadSettings } from '#shared/settings/environment.js';
@@ -77,8 +77,8 @@ export class Bench {
     return { chat, transcript, task };
   }
 
-  /** What the 10 s backstop of a turn end would be, due now. */
-  async look({ chat, transcript }: HungChat, why: 'turn-end' | 'sweep' = 'turn-end'): Promise<void> {
+  /** A backstop step's evaluation, due now. */
+  async look({ chat, transcript }: HungChat): Promise<void> {
     const { generation } = await chat.record();
     const work: WorkOf = {
       sessionId: chat.id,
@@ -89,14 +89,15 @@ export class Bench {
       cid: 'test',
     };
     const nowMs = await this.store.now();
-    const planned = planTurnEnd(work, { id: `evaluate-${chat.id}-${randomUUID()}`, dueMs: nowMs, nowMs });
-    await this.queue.add(planned.name, { ...planned.data, why }, planned.options);
+    const { name, data, options } = planEvaluation(work, 'sweep', undefined, { dueMs: nowMs, nowMs });
+    // Two of the same millisecond are two.
+    await this.queue.add(name, data, { ...options, jobId: `${options.jobId}-${randomUUID()}` });
   }
 
   async press({ chat, transcript }: HungChat): Promise<unknown> {
     const { generation } = await chat.record();
     const data = {
-      v: JOB_VERSION,
+      v: JOB_VERSION.continue,
       sessionId: chat.id,
       server: SERVER,
       project: PROJECT,

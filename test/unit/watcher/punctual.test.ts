@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { planEvaluation, planNotice, planTurnEnd } from '#shared/queue/plan.js';
+import { planBackstop, planEvaluation, planNotice } from '#shared/queue/plan.js';
 import { punctual } from '../../../services/watcher/punctual.ts';
 
 const work = { sessionId: 's', server: 'default', project: '', generation: 1, path: '/t/s.jsonl', cid: 'c' };
@@ -37,9 +37,9 @@ describe('a punctual queue', () => {
 
   it('leaves every other job to the queue, and a kill that is due already', async () => {
     const subject = punctual(queue, speak);
-    const turnEnd = planTurnEnd(work, { id: 'j', ...at });
+    const backstop = planBackstop('j', true, at);
     const sweep = planEvaluation(work, 'sweep', 'n', at);
-    await subject.add(turnEnd.name, turnEnd.data, turnEnd.options);
+    await subject.add(backstop.name, backstop.data, backstop.options);
     await subject.add(sweep.name, sweep.data, sweep.options);
     await subject.add(notice.name, notice.data, { ...notice.options, dueMs: notice.options.nowMs });
     expect(vi.getTimerCount()).toBe(0);

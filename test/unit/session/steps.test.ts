@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextStepMs } from '../../../services/watcher/backstop.ts';
+import { nextStepMs } from '#shared/session/steps.js';
 
 const DAY = 86_400_000;
 const S = 1_000;

@@ -1,10 +1,10 @@
 /**
  * When an armed session is looked at again without any file event (SPEC §4.2; ARCHITECTURE, queue): reports put kills
  * anywhere from half a second to 90 min after the turn's end (claude-code#88071), so the steps grow.
- *
- * The first step is the delayed job that the webhook added; the later ones are read from the armed index.
  */
 const STEPS_MS = [10_000, 30_000, 120_000, 600_000, 2_100_000, 5_700_000] as const;
+/** From the turn's end to the first step. */
+export const FIRST_STEP_MS = STEPS_MS[0];
 const HOUR_MS = 3_600_000;
 const LAST_STEP_MS = 5_700_000;
 
