@@ -98,12 +98,13 @@ interface Arm extends Arming {
 const armedAs = ({ path, armed, auto, reason }: Arm): NonNullable<Delivery['arm']> => ({ path, armed, auto, reason });
 
 async function prepareArm(
-  { core, published }: DeliveryParts,
+  { core, published, transcripts }: DeliveryParts,
   { server, foundHung }: Accepted,
   data: TurnEnd,
 ): Promise<Arm> {
   const theirs = data.transcriptPath ?? core.reader.defaultPath(server, data.cwd ?? '', data.sessionId);
-  const confined = await core.reader.confine(server, theirs);
+  const isWatched = (path: string): boolean => transcripts.isWatching(data.sessionId, path);
+  const confined = await core.reader.confine(server, theirs, isWatched);
   if ('refused' in confined) {
     throw new Problem({
       status: 422,

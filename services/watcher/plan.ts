@@ -12,7 +12,7 @@ export interface NoticePlan {
 
 /**
  * Puts the evaluation of a standing notice on the queue, due once the notice has stood for the debounce and a wake under way
- * for its grace. Nothing where Layer 3 is off.
+ * for its grace. Nothing where Layer 3 may not act, but at a step of the sweep: its evaluation tells why nothing is done.
  *
  * `why` `notice`: the notice was read just now. Where its due moment is past already, its own job may have run and its id be
  * taken, so the evaluation gets another.
@@ -23,7 +23,8 @@ export async function planNoticeEvaluation(
   why: 'notice' | 'sweep' | 'settings' | 'start',
   { standing, settings, nowMs }: NoticePlan,
 ): Promise<void> {
-  if (!settings.autoReDrive || !session.auto) return;
+  const mayNudge = settings.autoReDrive && session.auto;
+  if (!mayNudge && why !== 'sweep') return;
   const work = workOfSession(session);
   const debounced = standing.noticeSeenMs + settings.debounceMs;
   const graced = standing.wakeSeenMs === undefined ? 0 : standing.wakeSeenMs + core.settings.wakeGraceMs;

@@ -25,9 +25,10 @@ export interface TranscriptReader {
   read(path: string, context: ReadContext): Promise<ReadOutcome>;
   /**
    * The path as this process opens it: mapped from the sender's roots, symbolic links followed. Refused where it does not
-   * resolve under one of the server's roots, or is no chat's; then nothing was read.
+   * resolve under one of the server's roots, or is no chat's; then nothing was read. `known`: a path whose file the caller
+   * knows already.
    */
-  confine(server: ChatServer, theirs: string): Promise<Confined>;
+  confine(server: ChatServer, theirs: string, known?: (path: string) => boolean): Promise<Confined>;
   /** Where Claude Code puts the file of a session that runs in `cwd` (SPEC §6); confined like any other path. */
   defaultPath(server: ChatServer, cwd: string, sessionId: string): string;
   /** Looks the session's file up again under the server's roots. */

@@ -7,7 +7,7 @@ import type { TranscriptReader } from './ports.ts';
 export function localReader(): TranscriptReader {
   return {
     read: (path, context) => readFinding(localFiles, path, context),
-    confine: (server, theirs) => confineOrRefuse(theirs, server.transcriptRoots),
+    confine: (server, theirs, known) => confineOrRefuse(theirs, server.transcriptRoots, known),
     defaultPath: (server, cwd, sessionId) => defaultPath(server.claudeHome, cwd, sessionId),
     locate: (server, sessionId) => locate(sessionId, server.transcriptRoots),
   };

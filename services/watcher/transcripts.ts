@@ -20,6 +20,8 @@ interface Entry {
   again: LookWhy | undefined;
   /** The file whose events are heard under the session's path. */
   watchedIno: number | undefined;
+  /** This watch has told of a change: it is not on a mount that sends no events. */
+  heard: boolean;
   /** When its watch began or was last renewed here, monotonic. */
   sinceMs: number;
 }
@@ -57,7 +59,14 @@ export class Transcripts {
 
   #newEntry(fields: NewWatch): Entry {
     const session = watchedSession(fields);
-    const entry: Entry = { session, looking: undefined, again: undefined, watchedIno: undefined, sinceMs: 0 };
+    const entry: Entry = {
+      session,
+      looking: undefined,
+      again: undefined,
+      watchedIno: undefined,
+      heard: false,
+      sinceMs: 0,
+    };
     this.#entries.set(fields.sessionId, entry);
     return entry;
   }
@@ -84,6 +93,16 @@ export class Transcripts {
 
   get(sessionId: string): WatchedSession | undefined {
     return this.#entries.get(sessionId)?.session;
+  }
+
+  /** Whether each change of this file is heard of here, its replacement included. */
+  isWatching(sessionId: string, path: string): boolean {
+    const entry = this.#entries.get(sessionId);
+    return entry !== undefined && entry.session.path === path && this.#isWatched(entry);
+  }
+
+  #isWatched({ session, watchedIno, heard }: Entry): boolean {
+    return heard && session.mark?.ino === watchedIno && this.#files.watching(session.path);
   }
 
   all(): WatchedSession[] {
@@ -132,11 +151,13 @@ export class Transcripts {
   /** Watches the file where that is possible, and looks once: the kill may stand in it already (claude-code#87948). */
   async #begin(entry: Entry, found: FileMark | undefined): Promise<void> {
     const { session } = entry;
+    // What was written since was heard of, and looked at as it came.
+    if (session.clean && this.#isWatched(entry)) return;
     const mark = found ?? (await fileMark(session.path));
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
-    // Without a new watch the turn's own entries were looked at as they came.
-    else if (this.#watchFile(entry, mark) || !session.clean || changedSince(session.mark, mark)) {
+    else {
+      this.#watchFile(entry, mark);
       await this.#lookSoon(entry, 'armed');
     }
   }
@@ -151,8 +172,12 @@ export class Transcripts {
     this.#files.unwatch(path);
     // Of before the watch: should the file be replaced in between, the next look sees another one and watches anew.
     entry.watchedIno = mark.ino;
+    entry.heard = false;
     return this.#files.watch(path, {
-      onChange: () => void this.#lookSoon(entry, 'event'),
+      onChange: () => {
+        entry.heard = true;
+        void this.#lookSoon(entry, 'event');
+      },
       // What came just before is to be seen all the same; from then on it is the sweep's.
       onFailed: () => void this.#lookSoon(entry, 'event'),
     });

@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { collapseErrors } from './collapse.ts';
 import { withDeadline } from './deadline.ts';
+import { gatherWrites } from './gather-writes.ts';
 import type { Logger } from './logger.ts';
 import { parseRedisAddress, type RedisAddress } from './redis-address.ts';
 
@@ -102,12 +103,17 @@ function connect(address: RedisAddress, role: RedisRole, name: string): RedisCli
   const options = { ...ROLES[role], connectionName: name };
   switch (address.kind) {
     case 'single':
-      return new Redis(address.url, options);
+      return gathering(new Redis(address.url, options));
     case 'sentinel':
-      return new Redis({ ...options, ...credentialsOf(address), ...sentinelOptions(address, role) });
+      return gathering(new Redis({ ...options, ...credentialsOf(address), ...sentinelOptions(address, role) }));
     case 'cluster':
       return new Cluster(address.nodes, clusterOptions(address, role, options));
   }
+}
+
+function gathering(client: Redis): Redis {
+  gatherWrites(client);
+  return client;
 }
 
 function credentialsOf({ username, password, tls }: Exclude<RedisAddress, { kind: 'single' }>) {

@@ -26,11 +26,18 @@ export const confine = async (theirs: string, roots: readonly TranscriptRoot[]):
   return 'path' in result ? result.path : undefined;
 };
 
-/** {@link confine}, with the reason of a refusal. */
-export const confineOrRefuse = async (theirs: string, roots: readonly TranscriptRoot[]): Promise<Confined> => {
+/**
+ * {@link confine}, with the reason of a refusal.
+ * @param known whether the caller knows what is at this path, so that the system need not be asked
+ */
+export const confineOrRefuse = async (
+  theirs: string,
+  roots: readonly TranscriptRoot[],
+  known: (path: string) => boolean = () => false,
+): Promise<Confined> => {
   if (!isAbsolute(theirs)) return { refused: 'not-absolute' };
   if (theirs.includes('\0') || theirs.split(sep).includes('..')) return { refused: 'odd-path' };
-  const file = await resolveFile(mapped(resolve(theirs), roots));
+  const file = await resolveFile(mapped(resolve(theirs), roots), known);
   if (file === undefined) return { refused: 'unresolvable' };
   if (!(await isUnderAny(file.path, roots))) return { refused: 'outside-roots' };
   return isSubAgentFile(file.path) ? { refused: 'sub-agent' } : file;
@@ -79,10 +86,14 @@ const realFolder = async (folder: string): Promise<string | undefined> => {
 };
 
 /** {@link resolveLinks} for a file, in one call to the system where its folder is known and it is no link itself. */
-const resolveFile = async (path: string): Promise<{ path: string; mark?: FileMark } | undefined> => {
+const resolveFile = async (
+  path: string,
+  known: (path: string) => boolean,
+): Promise<{ path: string; mark?: FileMark } | undefined> => {
   const folder = await realFolder(dirname(path));
   if (folder === undefined) return undefined;
   const direct = join(folder, basename(path));
+  if (known(direct)) return { path: direct };
   try {
     const found = await lstat(direct);
     if (found.isSymbolicLink()) return onlyPath(await resolveLinks(direct));

@@ -53,19 +53,19 @@ describe('what chats took of Redis', () => {
 
   test('indexes that new chats keep alive give up those that have expired', async ({ redis }) => {
     const store = shortLived(redis);
-    const { sessions, unwatched, session } = sessionKeys(redis.tag);
+    const keys = sessionKeys(redis.tag);
     const old = new Chat(store);
     await old.human(0);
-    expect(await redis.client.zrange(unwatched, '0', '-1')).toEqual([old.id]);
+    expect(await redis.client.zrange(keys.unwatched, '0', '-1')).toEqual([old.id]);
     const isGone = async () => {
       // Something goes on all the time.
       await new Chat(store).human(0);
-      return (await redis.client.exists(session(old.id))) === 0;
+      return (await redis.client.exists(keys.session(old.id))) === 0;
     };
     await vi.waitUntil(isGone, { timeout: 5 * TTL_MS, interval: 50 });
     const last = new Chat(store);
     await last.human(0);
-    for (const index of [sessions, unwatched]) {
+    for (const index of [keys.sessions, keys.unwatched]) {
       const members = await redis.client.zrange(index, '0', '-1');
       expect(members).toContain(last.id);
       expect(members).not.toContain(old.id);
