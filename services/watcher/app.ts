@@ -52,7 +52,7 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(parts.logger));
   app.use(underBasePath(core.settings.basePath));
   // Between programs: before the headers that protect browsers, and by signature or token of their own, before the guard.
-  app.use(eventRoutes(parts));
+  eventRoutes(app, parts);
   app.use(hookRoutes(parts, parts.hooks));
   app.use(securityHeaders());
   app.use(healthRoutes(parts.health));

@@ -28,6 +28,9 @@ export function onlyMethods(...methods: string[]): RequestHandler {
   };
 }
 
+/** What an error is to the caller. */
+export const problemOf = (error: unknown): Problem => (error instanceof Problem ? error : fromHttpError(error));
+
 /** The last handler: a {@link Problem} as it is, what the body parsers and the router throw as one; the rest is ours: 500, no internals. */
 export function problemHandler(log: Log): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
@@ -35,7 +38,7 @@ export function problemHandler(log: Log): ErrorRequestHandler {
       next(error);
       return;
     }
-    const problem = error instanceof Problem ? error : fromHttpError(error);
+    const problem = problemOf(error);
     if (problem.fields.status >= 500) {
       const cause = error instanceof Problem ? (error.cause ?? error) : error;
       const fields = { err: cause, code: problem.fields.code, path: req.path, cid: res.locals['cid'] };

@@ -1,3 +1,4 @@
+import type { ChatServer } from '#shared/settings/environment.js';
 import type { Accepted } from './deliveries.ts';
 
 /**
@@ -19,7 +20,8 @@ const MOST = 10_000;
 /** @param now monotonic milliseconds */
 export function createRecent({ keepMs = KEEP_MS, most = MOST, now = () => performance.now() } = {}): Recent {
   // By session and id, so that a delivery that is repeated stands once, where it came first.
-  const kept = new Map<string, { accepted: Accepted; atMs: number }>();
+  // As text: thousands of small objects that live for two minutes were a fifteenth of what a delivery cost.
+  const kept = new Map<string, { server: ChatServer; rest: string; atMs: number }>();
 
   /** Only when something new was confirmed: what an outage began with must not grow too old in it. */
   function prune(): void {
@@ -30,11 +32,12 @@ export function createRecent({ keepMs = KEEP_MS, most = MOST, now = () => perfor
   }
 
   return {
-    add(accepted) {
-      const key = `${accepted.server.id} ${accepted.deliveryId}`;
-      if (!kept.has(key)) kept.set(key, { accepted, atMs: now() });
+    add({ server, ...rest }) {
+      const key = `${server.id} ${rest.deliveryId}`;
+      if (!kept.has(key)) kept.set(key, { server, rest: JSON.stringify(rest), atMs: now() });
       prune();
     },
-    all: () => [...kept.values()].map(({ accepted }) => accepted),
+    all: () =>
+      [...kept.values()].map(({ server, rest }) => ({ server, ...(JSON.parse(rest) as Omit<Accepted, 'server'>) })),
   };
 }

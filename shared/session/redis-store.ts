@@ -305,7 +305,7 @@ function dueSession(raw: RawDue): DueSession {
 type Instance = Pick<SessionStore, 'pause' | 'resume' | 'paused' | 'publishSettings'>;
 
 function instance(scripts: Scripts, keys: SessionKeys, { redis, sessionTtlMs }: StoreOptions): Instance {
-  const published = new Map<string, { json: string; atMs: number }>();
+  const published = new Map<string, { settings: EffectiveSettings; json: string; atMs: number }>();
   // Another server may stand behind the new connection.
   onReconnected(redis, () => published.clear());
   return {
@@ -319,16 +319,18 @@ function instance(scripts: Scripts, keys: SessionKeys, { redis, sessionTtlMs }: 
       const [by, since] = await redis.hmget(keys.pause, 'by', 'since');
       return pauseState(by ?? undefined, since ?? undefined);
     },
-    async publishSettings(server, project, { values, sources }) {
+    async publishSettings(server, project, settings) {
       const field = settingsField(server, project);
-      const json = JSON.stringify({ values, sources });
       const before = published.get(field);
       // Monotonic: a stepped wall clock must not keep a setting from being written again.
       const atMs = performance.now();
-      if (before?.json === json && atMs - before.atMs < REPUBLISH_MS) return;
+      const isFresh = before !== undefined && atMs - before.atMs < REPUBLISH_MS;
+      if (isFresh && before.settings === settings) return;
+      const json = JSON.stringify({ values: settings.values, sources: settings.sources });
+      if (isFresh && before.json === json) return;
       await redis.hset(keys.settings, field, json);
       await redis.pexpire(keys.settings, sessionTtlMs);
-      published.set(field, { json, atMs });
+      published.set(field, { settings, json, atMs });
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ChatServer, Environment, ProcessSettings } from './environment.ts';
 import { createFileWatch } from './file-watch.ts';
 import { createInstanceLevels } from './instance-levels.ts';
-import { effectiveRecovery } from './precedence.ts';
+import { effectiveRecovery, type RecoveryLevels } from './precedence.ts';
 import { createProjectCache } from './project-cache.ts';
 import { createProjectWriter } from './project-writer.ts';
 import type { EffectiveSettings, RecoverySettings } from './recovery.ts';
@@ -13,7 +13,10 @@ import type { EffectiveSettings, RecoverySettings } from './recovery.ts';
  * cached), watches both kinds of file, and tells when effective values change. Warnings go to the logger when they come up.
  */
 export interface SettingsService {
-  /** Effective values for a project (an unknown project has the instance's). Never throws: bad values fall a level lower. */
+  /**
+   * Effective values for a project (an unknown project has the instance's). Never throws: bad values fall a level lower. What it
+   * gives is shared: not to be changed.
+   */
   effective(server: ChatServer, slug: string): Promise<EffectiveSettings>;
   /** The project's own block as it stands (valid fields only), and whether the project exists at all. */
   override(server: ChatServer, slug: string): Promise<{ exists: boolean; override: Partial<RecoverySettings> }>;
@@ -89,8 +92,16 @@ export function createSettingsService(parts: SettingsServiceParts): SettingsServ
 
   const projects = createProjectCache({ watch, statEveryMs, now: () => performance.now(), changed, warned });
   const writer = createProjectWriter();
-  const resolve = (override: Partial<RecoverySettings>): EffectiveSettings =>
-    effectiveRecovery({ ...instance.current(), project: override });
+  // The same levels have the same values; each turn end asks.
+  const resolved = new WeakMap<object, { levels: RecoveryLevels; effective: EffectiveSettings }>();
+  const resolve = (override: Partial<RecoverySettings>): EffectiveSettings => {
+    const levels = instance.current();
+    const known = resolved.get(override);
+    if (known?.levels === levels) return known.effective;
+    const effective = effectiveRecovery({ ...levels, project: override });
+    resolved.set(override, { levels, effective });
+    return effective;
+  };
 
   let sweeping = Promise.resolve();
   const sweep = setInterval(() => {

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
-import express, { Router, type Request, type RequestHandler, type Response } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
 import { LIFECYCLE_TYPES, lifecycleEventSchema, type LifecycleEvent } from '#shared/session/events.js';
 import { Problem } from '#shared/platform/problem.js';
 import type { ChatServer } from '#shared/settings/environment.js';
 import { refuseForeignPages } from '../access/foreign.ts';
 import { limitDeliveries } from '../access/rates.ts';
 import { acceptDelivery, type DeliveryAnswer, type DeliveryParts } from '../deliveries.ts';
-import { onlyMethods } from '../problems.ts';
+import { onlyMethods, problemOf } from '../problems.ts';
 import { needsRedis } from '../redis-away.ts';
 import { parseSignedTime, signingKeys, verifySender, type SigningKey } from '../signature.ts';
 
@@ -20,10 +26,9 @@ export const MAX_BODY_BYTES = 256 * 1024;
  * headers 400, signature 401, signed time 401, JSON 400, type 422, schema 422, stamp 422, path 422, owner 409; then
  * Redis 503. Nothing is parsed or read before the signature holds.
  */
-export function eventRoutes(parts: DeliveryParts): Router {
+export function eventRoutes(app: Express, parts: DeliveryParts): void {
   const { chatServers, webhookToleranceMs, webhookRateLimit } = parts.core.settings;
   const keys = signingKeys(chatServers);
-  const router = Router();
   const identify =
     keys.length > 0
       ? signedSender(keys, chatServers, webhookToleranceMs)
@@ -36,23 +41,23 @@ export function eventRoutes(parts: DeliveryParts): Router {
     res.locals['type'] = event.type;
     const cid = String(res.locals['cid']);
     const answer = await needsRedis(() => acceptDelivery(parts, { ...sender, event, source: 'webhook', cid }));
-    res.locals['outcome'] =
-      answer.duplicate === true ? 'duplicate' : answer.reason === 'stale-event' ? 'stale' : 'applied';
     accept(res, answer);
+    const outcome = answer.duplicate === true ? 'duplicate' : answer.reason === 'stale-event' ? 'stale' : 'applied';
+    parts.core.count('webhooks_total', { type: event.type, outcome });
   };
 
-  router
+  // On the app itself: a router of its own is one more walk for each delivery.
+  app
     .route('/v1/events')
     .post(
-      counted(parts),
       limitDeliveries(webhookRateLimit),
-      keys.length > 0 ? pass : refuseForeignPages,
+      ...(keys.length > 0 ? [] : [refuseForeignPages]),
       jsonOnly,
       express.raw({ type: () => true, limit: MAX_BODY_BYTES, inflate: false }),
       handle,
+      countRefused(parts),
     )
     .all(onlyMethods('POST'));
-  return router;
 }
 
 /** As `res.json`, without what only a browser asks for (an entity tag): it was a tenth of a delivery's cost. */
@@ -63,22 +68,14 @@ function accept(res: Response, answer: DeliveryAnswer): void {
     .end(body);
 }
 
-const pass: RequestHandler = (_req, _res, next) => next();
-
-/** Counts each answer once, whatever it is. */
-function counted({ core }: DeliveryParts): RequestHandler {
-  return (_req, res, next) => {
-    res.once('finish', () => {
-      core.count('webhooks_total', { type: String(res.locals['type'] ?? 'unknown'), outcome: outcomeOf(res) });
-    });
-    next();
+/** Counts what is not accepted; the answer is written behind it. */
+function countRefused({ core }: DeliveryParts): ErrorRequestHandler {
+  return (error: unknown, _req, res, next) => {
+    const { status } = problemOf(error).fields;
+    const outcome = status === 429 ? 'limited' : status >= 500 ? 'unavailable' : 'refused';
+    core.count('webhooks_total', { type: String(res.locals['type'] ?? 'unknown'), outcome });
+    next(error);
   };
-}
-
-function outcomeOf(res: Response): string {
-  if (res.statusCode === 202) return String(res.locals['outcome']);
-  if (res.statusCode === 429) return 'limited';
-  return res.statusCode >= 500 ? 'unavailable' : 'refused';
 }
 
 const jsonOnly: RequestHandler = (req, _res, next) => {
