@@ -17,7 +17,8 @@ export function createPublished(core: Pick<WatcherCore, 'recovery' | 'store'>): 
   const known = new Map<string, { server: ChatServer; slug: string }>();
 
   async function project(server: ChatServer, slug: string): Promise<EffectiveSettings> {
-    known.set(`${server.id} ${slug}`, { server, slug });
+    const key = `${server.id} ${slug}`;
+    if (!known.has(key)) known.set(key, { server, slug });
     const effective = await core.recovery.effective(server, slug);
     await core.store.publishSettings(server.id, slug, effective);
     return effective;

@@ -53,18 +53,28 @@ export const defaultPath = (claudeHome: string, cwd: string, sessionId: string):
 
 /** The most specific of the sender's roots that holds the path says where it is here. */
 const mapped = (path: string, roots: readonly TranscriptRoot[]): string => {
-  const root = roots
-    .filter(({ theirs }) => isUnder(path, resolve(theirs)))
-    .toSorted((a, b) => b.theirs.length - a.theirs.length)[0];
-  return root === undefined ? path : join(root.ours, path.slice(resolve(root.theirs).length));
+  const root = resolvedRoots(roots).find(({ theirs }) => isUnder(path, theirs));
+  return root === undefined || root.theirs === root.ours ? path : join(root.ours, path.slice(root.theirs.length));
 };
 
+/** Both sides resolved, the most specific first. The settings' own array is the key: it lives as long as the process. */
+const resolvedRoots = (roots: readonly TranscriptRoot[]): readonly TranscriptRoot[] => {
+  const known = resolved.get(roots);
+  if (known !== undefined) return known;
+  const made = roots
+    .map(({ theirs, ours }) => ({ theirs: resolve(theirs), ours: resolve(ours) }))
+    .toSorted((a, b) => b.theirs.length - a.theirs.length);
+  resolved.set(roots, made);
+  return made;
+};
+const resolved = new WeakMap<readonly TranscriptRoot[], readonly TranscriptRoot[]>();
+
 const isUnder = (path: string, root: string): boolean =>
-  path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+  path.startsWith(root) && (path.length === root.length || path[root.length] === sep || root.endsWith(sep));
 
 const isUnderAny = async (path: string, roots: readonly TranscriptRoot[]): Promise<boolean> => {
-  for (const { ours } of roots) {
-    const root = await realFolder(resolve(ours));
+  for (const { ours } of resolvedRoots(roots)) {
+    const root = await realFolder(ours);
     if (root !== undefined && isUnder(path, root)) return true;
   }
   return false;
