@@ -225,9 +225,9 @@ async function afterNudge(parts: WorkerParts, chat: Case, result: NudgeResult): 
   switch (result.kind) {
     case 'accepted': {
       chat.run.logger.info({ attempt: result.attemptId, turn: result.turnId }, 'Nudged.');
-      const dueMs = (await parts.store.now()) + parts.settings.nudgeConfirmMs;
+      const dueMs = result.settledMs + parts.settings.nudgeConfirmMs;
       const attempt = { id: result.attemptId, noticeId: finding.noticeId };
-      const planned = planConfirm(job, attempt, { dueMs, nowMs: notice.nowMs });
+      const planned = planConfirm(job, attempt, { dueMs, nowMs: result.settledMs });
       await parts.queue.add(planned.name, planned.data, planned.options);
       return done('nudged');
     }

@@ -14,7 +14,7 @@ const SLOT_MS = 15 * 60_000;
 
 /** What an attempt to nudge came to. */
 export type NudgeResult =
-  | { kind: 'accepted'; attemptId: string; turnId: string | undefined }
+  | { kind: 'accepted'; attemptId: string; turnId: string | undefined; settledMs: number }
   /** The claim or the last check before the call said no; nothing was sent. */
   | { kind: 'held'; reason: DecisionReason; retryAtMs: number | undefined }
   /** A definite "not now". */
@@ -133,8 +133,8 @@ async function call(
   } catch (error) {
     return failed(parts, driver, { ref, request, claim }, asFailure(error));
   }
-  await settle(parts, ref, request, { outcome: 'accepted', detail: undefined, turnId });
-  return { kind: 'accepted', attemptId: ref.attemptId, turnId };
+  const settledMs = await settle(parts, ref, request, { outcome: 'accepted', detail: undefined, turnId });
+  return { kind: 'accepted', attemptId: ref.attemptId, turnId, settledMs };
 }
 
 /** A driver throws nothing else; if one does, the call may have arrived. */
@@ -226,12 +226,13 @@ async function settleUnknown(
   return { kind: 'ended', outcome: 'unknown', code };
 }
 
+/** Resolves with Redis' time of it. */
 async function settle(
   parts: WorkerParts,
   ref: AttemptRef,
   request: NudgeRequest,
   settlement: Parameters<WorkerParts['store']['settleNudge']>[1],
-): Promise<void> {
+): Promise<number> {
   const result = await parts.store.settleNudge(ref, { ...settlement, cid: request.claim.cid });
   if (result.applied) parts.metrics.nudges.inc({ kind: request.claim.kind, outcome: result.outcome });
   if (result.pausedItself) {
@@ -240,4 +241,5 @@ async function settle(
       'Five nudges in a row had no effect: recovery has paused itself.',
     );
   }
+  return result.nowMs;
 }

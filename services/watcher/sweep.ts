@@ -66,13 +66,16 @@ async function step(parts: SweepParts, due: DueSession, nowMs: number) {
     return undefined;
   }
   const session = adopt(parts, due, `sweep-${due.sessionId}-${nowMs}`);
-  if (session !== undefined) await lookAgain(parts, session, 'sweep', nowMs);
+  if (session !== undefined) await lookAgain(parts, session, 'sweep', nowMs, WAS_NUDGED.has(due.state));
   return {
     sessionId: due.sessionId,
     generation: due.generation,
     atMs: nextStepMs(due.armedMs, nowMs, core.settings.watchMaxAgeMs),
   };
 }
+
+/** A nudge was sent for the notice that stands, and none is sent twice: nothing is left to evaluate. */
+const WAS_NUDGED: ReadonlySet<string> = new Set(['nudged', 'unconfirmed']);
 
 /** The session as this process watches it; `undefined` where its chat server is no longer in the settings. */
 export function adopt(parts: SweepParts, due: DueSession, cid: string): WatchedSession | undefined {
@@ -118,13 +121,14 @@ export async function lookAgain(
   session: WatchedSession,
   why: Extract<LookWhy, 'sweep' | 'start'>,
   nowMs: number,
+  wasNudged = false,
 ): Promise<void> {
   const { core, transcripts, published } = parts;
   const { values: settings } = await published.project(session.server, session.project);
   await transcripts.lookIfChanged(session, why);
   if (session.ended) return;
   if (session.mark === undefined) return planLook(core, session, why, nowMs);
-  if (session.standing === undefined) return;
+  if (session.standing === undefined || wasNudged) return;
   await planNoticeEvaluation(core, session, why, { standing: session.standing, settings, nowMs });
 }
 

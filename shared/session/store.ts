@@ -227,6 +227,8 @@ export interface SettleResult {
   applied: boolean;
   outcome: AttemptOutcome;
   pausedItself: boolean;
+  /** Redis time of this call. */
+  nowMs: number;
 }
 
 export interface ShownState {

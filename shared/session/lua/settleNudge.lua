@@ -1,14 +1,14 @@
 -- What became of the call. The first settlement stands, except that a proof of acceptance outdoes `unknown`.
 -- a: id, attemptId, outcome, detail?, turnId?
--- returns { applied, outcome, pausedItself }
+-- returns { applied, outcome, pausedItself, nowMs }
 local rec = load()
 local attempt = decoded(rec.att)
 if not exists(rec) or isNewer(rec) or attempt == nil or attempt.id ~= a.attemptId then
-  return reply({ applied = false, outcome = 'void', pausedItself = false })
+  return reply({ applied = false, outcome = 'void', pausedItself = false, nowMs = now })
 end
 local upgrade = attempt.outcome == 'unknown' and a.outcome == 'accepted'
 if attempt.phase == 'settled' and not upgrade then
-  return reply({ applied = false, outcome = attempt.outcome, pausedItself = false })
+  return reply({ applied = false, outcome = attempt.outcome, pausedItself = false, nowMs = now })
 end
 
 local changes = {}
@@ -55,4 +55,4 @@ else
 end
 changes.att = cjson.encode(attempt)
 save(rec, changes)
-return reply({ applied = true, outcome = outcome, pausedItself = pausedItself })
+return reply({ applied = true, outcome = outcome, pausedItself = pausedItself, nowMs = now })
