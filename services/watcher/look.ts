@@ -3,7 +3,7 @@ import type { DeliveryReason } from '#shared/trail/reasons.js';
 import type { Finding, ReadContext } from '#shared/transcript/finding.js';
 import { planNoticeEvaluation, planNoticeLimbo } from './plan.ts';
 import type { WatcherCore } from './ports.ts';
-import type { LookWhy, WatchedSession } from './watched.ts';
+import { isQuiet, type LookWhy, type WatchedSession } from './watched.ts';
 
 type Pending = Extract<Finding, { kind: 'pending' }>;
 type Settled = Extract<Finding, { kind: 'settled' }>;
@@ -15,8 +15,10 @@ type Settled = Extract<Finding, { kind: 'settled' }>;
  * Throws the connection's error when Redis is away; looking again later then does the same work.
  */
 export async function look(core: WatcherCore, session: WatchedSession, why: LookWhy): Promise<void> {
+  if (why === 'event' && (await isNothing(core, session))) return;
   const outcome = await core.reader.read(session.path, readContext(core, session));
   if (session.ended) return;
+  session.glanced = undefined;
   core.count('looks_total', { result: outcome.kind === 'read' ? outcome.finding.reason : outcome.kind });
   switch (outcome.kind) {
     case 'read':
@@ -39,8 +41,18 @@ export async function look(core: WatcherCore, session: WatchedSession, why: Look
   }
 }
 
-const showsNothing = (finding: Finding): boolean =>
-  finding.kind === 'settled' && finding.verdict === 'not-hung' && finding.noticeId === undefined;
+const showsNothing = (finding: Finding): boolean => finding.kind === 'settled' && finding.noticeId === undefined;
+
+/** A glance tells that what was appended to a quiet chat cannot matter. The steps of the sweep judge it all the same. */
+async function isNothing(core: WatcherCore, session: WatchedSession): Promise<boolean> {
+  const since = session.glanced ?? session.mark;
+  if (since === undefined || !isQuiet(session)) return false;
+  const now = await core.reader.glance(session.path, since);
+  if (now === undefined) return false;
+  session.glanced = now;
+  core.count('looks_total', { result: 'glance' });
+  return true;
+}
 
 function readContext(core: WatcherCore, session: WatchedSession): ReadContext {
   return {
@@ -162,6 +174,7 @@ async function showError(core: WatcherCore, session: WatchedSession, finding: Se
 /** The file is not there: look its id up again, else say so once and leave it to the backstop. */
 async function missing(core: WatcherCore, session: WatchedSession, why: LookWhy): Promise<void> {
   session.mark = undefined;
+  session.clean = false;
   const found = await core.reader.locate(session.server, session.sessionId);
   if (found !== undefined && found !== session.path) {
     core.log.info({ sessionId: session.sessionId, from: session.path, to: found }, 'The transcript has moved.');

@@ -2,7 +2,7 @@ import type { JobData, JobName } from '#shared/queue/jobs.js';
 import type { SessionStore } from '#shared/session/store.js';
 import type { ChatServer, ProcessSettings } from '#shared/settings/environment.js';
 import type { SettingsService } from '#shared/settings/service.js';
-import type { ReadContext, ReadOutcome } from '#shared/transcript/finding.js';
+import type { FileMark, ReadContext, ReadOutcome } from '#shared/transcript/finding.js';
 import type { Confined } from '#shared/transcript/locate.js';
 
 /**
@@ -23,6 +23,8 @@ export interface JobAdder {
 export interface TranscriptReader {
   /** Reads the tail backwards until the shape of the chat is known. */
   read(path: string, context: ReadContext): Promise<ReadOutcome>;
+  /** The file as it is now where nothing that matters was appended since it was as `since` says; `undefined`: read it. */
+  glance(path: string, since: FileMark): Promise<FileMark | undefined>;
   /**
    * The path as this process opens it: mapped from the sender's roots, symbolic links followed. Refused where it does not
    * resolve under one of the server's roots, or is no chat's; then nothing was read. `known`: a path whose file the caller

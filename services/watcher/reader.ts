@@ -1,3 +1,4 @@
+import { glance } from '#shared/transcript/glance.js';
 import { confineOrRefuse, defaultPath, locate } from '#shared/transcript/locate.js';
 import { localFiles } from '#shared/transcript/source.js';
 import { readFinding } from '#shared/transcript/tail.js';
@@ -7,6 +8,7 @@ import type { TranscriptReader } from './ports.ts';
 export function localReader(): TranscriptReader {
   return {
     read: (path, context) => readFinding(localFiles, path, context),
+    glance: (path, since) => glance(localFiles, path, since),
     confine: (server, theirs, known) => confineOrRefuse(theirs, server.transcriptRoots, known),
     defaultPath: (server, cwd, sessionId) => defaultPath(server.claudeHome, cwd, sessionId),
     locate: (server, sessionId) => locate(sessionId, server.transcriptRoots),

@@ -5,7 +5,7 @@ import type { FileWatch } from './file-watch.ts';
 import { look } from './look.ts';
 import { createOwed } from './owed.ts';
 import type { WatcherCore } from './ports.ts';
-import { changedSince, watchedSession, type LookWhy, type NewWatch, type WatchedSession } from './watched.ts';
+import { changedSince, isQuiet, watchedSession, type LookWhy, type NewWatch, type WatchedSession } from './watched.ts';
 
 /** More reads at once gain nothing on one event loop and hold buffers of up to 64 KB each. */
 const CONCURRENT_LOOKS = 16;
@@ -131,6 +131,7 @@ export class Transcripts {
   doubtAll(): void {
     for (const { session } of this.#entries.values()) {
       session.mark = undefined;
+      session.clean = false;
       session.answered = undefined;
       if (session.standing !== undefined) session.standing.planned = false;
     }
@@ -152,7 +153,7 @@ export class Transcripts {
   async #begin(entry: Entry, found: FileMark | undefined): Promise<void> {
     const { session } = entry;
     // What was written since was heard of, and looked at as it came.
-    if (session.clean && this.#isWatched(entry)) return;
+    if (isQuiet(session) && this.#isWatched(entry)) return;
     const mark = found ?? (await fileMark(session.path));
     if (this.#isOver(entry)) return;
     if (mark === undefined) this.#owed.add(entry, 'armed');
@@ -225,8 +226,9 @@ export class Transcripts {
     for (let next = entry.again; next !== undefined && !this.#isOver(entry); next = entry.again) {
       entry.again = undefined;
       const reason = next;
-      const mark = await fileMark(entry.session.path);
-      if (mark !== undefined && !changedSince(entry.session.mark, mark)) continue;
+      const { path, glanced, mark: judged } = entry.session;
+      const mark = await fileMark(path);
+      if (mark !== undefined && !changedSince(glanced ?? judged, mark)) continue;
       await this.#limit(() => this.#lookOnce(entry, reason));
     }
   }

@@ -34,8 +34,10 @@ export interface WatchedSession {
   standing: Standing | undefined;
   /** The file when it was last judged. */
   mark: FileMark | undefined;
-  /** It showed no notice then, answered or not: without a change nothing in it can matter to a new turn end. */
+  /** It showed no notice then that is un-answered. */
   clean: boolean;
+  /** The file when it was last glanced at and nothing of what had been appended since `mark` mattered. */
+  glanced: FileMark | undefined;
   /** Task ids answered before, from the record; `undefined`: not asked for yet. */
   answered: Set<string> | undefined;
   /** The end that was shown last (`transcript-missing`, a notice's error), so that it is shown once. */
@@ -59,6 +61,7 @@ export function watchedSession(fields: NewWatch): WatchedSession {
     standing: undefined,
     mark: undefined,
     clean: false,
+    glanced: undefined,
     answered: undefined,
     shown: undefined,
     observed: new Set(),
@@ -69,4 +72,9 @@ export function watchedSession(fields: NewWatch): WatchedSession {
 /** Whether the file is another one than `mark`, or longer, shorter or rewritten since. */
 export function changedSince(mark: FileMark | undefined, now: FileMark): boolean {
   return mark === undefined || mark.ino !== now.ino || mark.size !== now.size || mark.mtimeMs !== now.mtimeMs;
+}
+
+/** Nothing stands and nothing is shown: until a notification is appended, nothing in the file can matter. */
+export function isQuiet({ clean, standing, shown }: WatchedSession): boolean {
+  return clean && standing === undefined && shown === undefined;
 }

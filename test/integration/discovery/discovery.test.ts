@@ -35,7 +35,7 @@ describe('discovery', () => {
   test(
     '1,000 chats, 50 hung before the start and 5 after it: all 55 are shown, 5 are nudged, few files are watched',
     { timeout: 120_000 },
-    async ({ start, folders, api, worker: _worker }) => {
+    async ({ start, folders, api, redis, worker: _worker }) => {
       const chats = Array.from({ length: 1_000 }, (_, index) => new Chat(folders.transcripts, `project-${index % 20}`));
       const [old, later] = [chats.slice(0, 50), chats.slice(50, 55)];
       for (const chat of chats) await (old.includes(chat) ? longDead(chat) : chat.begin());
@@ -69,6 +69,8 @@ describe('discovery', () => {
       );
       expect(watcher.transcripts.counts()).toMatchObject({ sessions: 1_000, files: 100 });
       const [first = new Chat(folders.transcripts)] = old;
+      // Its first step, now.
+      await redis.client.zadd(`{${redis.tag}}:armed`, 0, first.sessionId);
       const { trail } = await sessionWhen(watcher, first, (session) =>
         session.trail.some(({ kind }) => kind === 'shown-only'),
       );

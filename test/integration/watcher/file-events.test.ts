@@ -99,15 +99,38 @@ describe('file events', () => {
     const chat = new Chat(folders.transcripts);
     await chat.begin();
     await armed(watcher, chat);
+    const seenSize = (): number => {
+      const session = watcher.transcripts.get(chat.sessionId);
+      return (session?.glanced ?? session?.mark)?.size ?? 0;
+    };
     const spies = (['find', 'noticed', 'cleared', 'show', 'note', 'publishSettings', 'now'] as const).map((name) =>
       vi.spyOn(watcher.store, name),
     );
     for (let round = 0; round < 5; round += 1) {
-      const before = watcher.transcripts.get(chat.sessionId)?.mark?.size ?? 0;
+      const before = seenSize();
       await chat.bookkeeping();
-      await eventually(() => (watcher.transcripts.get(chat.sessionId)?.mark?.size ?? 0) > before);
+      await eventually(() => seenSize() > before);
     }
     expect(spies.map((spy) => spy.mock.calls.length)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  test('what is glanced at is judged at the next step of the sweep, and the kill that follows is seen', async ({
+    start,
+    folders,
+    redis,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 20 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const session = watcher.transcripts.get(chat.sessionId);
+    await chat.bookkeeping();
+    await eventually(() => session?.glanced !== undefined, { what: 'the glance' });
+    await redis.client.zadd(`{${redis.tag}}:armed`, 0, chat.sessionId);
+    await eventually(() => session?.glanced === undefined, { what: 'the step' });
+    await chat.bookkeeping();
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
   });
 
   test('a kill written within milliseconds of another entry is seen all the same (chokidar drops its event)', async ({
