@@ -15,15 +15,26 @@ export function makeChats(root: string, count: number, fillBytes = 24_000): Benc
   return Array.from({ length: count }, (_, n) => {
     const sessionId = randomUUID();
     const path = join(root, `-home-someone-${Math.floor(n / CHATS_PER_FOLDER)}`, `${sessionId}.jsonl`);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${fill(sessionId, fillBytes)}${turn(sessionId)}`);
+    if (n % CHATS_PER_FOLDER === 0) mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${fill(sessionId, fillBytes)}${turnOf(sessionId, 1)}`);
     return { sessionId, path };
   });
 }
 
 /** The chat's task is killed: from now on it hangs. */
-export function kill({ path, sessionId }: BenchChat): void {
-  appendFileSync(path, line(sessionId, { type: 'queue-operation', operation: 'enqueue', content: notice('killed') }));
+export function kill(chat: BenchChat): void {
+  killTask(chat, 1);
+}
+
+/** The same for the background task of the chat's turn number `turn`. */
+export function killTask({ path, sessionId }: BenchChat, turn: number): void {
+  const content = notice('killed', turn);
+  appendFileSync(path, line(sessionId, { type: 'queue-operation', operation: 'enqueue', content }));
+}
+
+/** One more turn like the first, with a background task of its own. */
+export function appendTurn({ path, sessionId }: BenchChat, turn: number): void {
+  appendFileSync(path, turnOf(sessionId, turn));
 }
 
 /** An entry that means nothing for the watch. */
@@ -55,27 +66,27 @@ const assistant = (content: unknown, stopReason: string): object => ({
   message: { role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: stopReason, content },
 });
 
-const notice = (status: string): string =>
+const notice = (status: string, turn: number): string =>
   [
     '<task-notification>',
-    '<task-id>b1</task-id>',
-    '<tool-use-id>toolu_1</tool-use-id>',
+    `<task-id>b${turn}</task-id>`,
+    `<tool-use-id>toolu_${turn}</tool-use-id>`,
     `<status>${status}</status>`,
     '<summary>Background command "Run the long build" was stopped</summary>',
     '</task-notification>',
   ].join('\n');
 
-const turn = (sessionId: string): string =>
+const turnOf = (sessionId: string, turn: number): string =>
   [
     { type: 'user', message: { role: 'user', content: 'Build it.' }, origin: { kind: 'human' }, promptSource: 'typed' },
     assistant(
-      [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'make', run_in_background: true } }],
+      [{ type: 'tool_use', id: `toolu_${turn}`, name: 'Bash', input: { command: 'make', run_in_background: true } }],
       'tool_use',
     ),
     {
       type: 'user',
-      message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'started' }] },
-      toolUseResult: { backgroundTaskId: 'b1' },
+      message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${turn}`, content: 'started' }] },
+      toolUseResult: { backgroundTaskId: `b${turn}` },
     },
     assistant([{ type: 'text', text: 'It runs in the background.' }], 'end_turn'),
   ]
