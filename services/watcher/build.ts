@@ -9,7 +9,8 @@ import type { Metrics } from '#shared/platform/metrics.js';
 import { tellOfRedis } from '#shared/platform/redis-check.js';
 import { closeRedis, createRedis, onReconnected, untilReady, type RedisClient } from '#shared/platform/redis.js';
 import { createPulse } from '#shared/queue/pulse.js';
-import { createRecoveryQueue } from '#shared/queue/queue.js';
+import { QUEUE_NAME } from '#shared/queue/jobs.js';
+import { createRecoveryQueue, queuePrefix } from '#shared/queue/queue.js';
 import { createSessionStore } from '#shared/session/redis-store.js';
 import type { SessionStore } from '#shared/session/store.js';
 import type { SessionDriver } from '#shared/session-api/driver.js';
@@ -90,7 +91,7 @@ export function buildWatcher(options: BuildOptions): Watcher {
   const { settings, recovery, reader, logger, metrics, tuning = {} } = options;
   const redis = connect(options);
   const count = createCounter(metrics);
-  const queue = punctual(redis.queue, () => redis.store.now());
+  const queue = punctual(redis.queue, redis.speak);
   const core: WatcherCore = {
     settings,
     recovery,
@@ -245,6 +246,8 @@ function connect({ settings, logger, telemetry }: BuildOptions) {
     onReconnected: (listener: () => void) => onReconnected(client, listener),
     connected: (timeoutMs: number) => untilReady(client, timeoutMs),
     warnings: () => told.findings(),
+    // Of the queue's own slot, so that on a cluster the right server hears it.
+    speak: () => client.exists(`${queuePrefix(tag)}:${QUEUE_NAME}:meta`),
     withdraw: async (jobId: string) =>
       (await withDeadline(queue.bull.remove(jobId), QUEUE_DEADLINE_MS, 'the queue')) === 1,
     async close() {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { FileMark } from '#shared/transcript/finding.js';
+import { quickLstat } from '#shared/transcript/local-disk.js';
 import { createLimiter } from './limiter.ts';
 import type { FileWatch } from './file-watch.ts';
 import { look } from './look.ts';
@@ -276,7 +277,9 @@ export class Transcripts {
 /** Size, time and inode; `undefined` where there is no such file to be had. */
 async function fileMark(path: string): Promise<FileMark | undefined> {
   try {
-    const { size, mtimeMs, ino } = await stat(path);
+    const found = await quickLstat(path);
+    // Watched paths have no links in them; one that has become a link since leads wherever it leads.
+    const { size, mtimeMs, ino } = found.isSymbolicLink() ? await stat(path) : found;
     return { size, mtimeMs, ino };
   } catch {
     // Whatever the reason, the look that follows tells it apart.

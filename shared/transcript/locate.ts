@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { FileMark } from './finding.ts';
+import { quickLstat } from './local-disk.ts';
 
 /** A transcript root: as the sender names it, and where this process finds it (containers map one to the other). */
 export interface TranscriptRoot {
@@ -105,7 +106,7 @@ const resolveFile = async (
   const direct = join(folder, basename(path));
   if (known(direct)) return { path: direct };
   try {
-    const found = await lstat(direct);
+    const found = await quickLstat(direct);
     if (found.isSymbolicLink()) return onlyPath(await resolveLinks(direct));
     const { size, mtimeMs, ino } = found;
     return { path: direct, mark: { size, mtimeMs, ino } };
