@@ -1,13 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { localFiles } from '#shared/transcript/source.js';
 import { readFinding } from '#shared/transcript/tail.js';
 import type { Chart } from '../kit/chart.ts';
-import { chatter } from '../kit/chats.ts';
-import { cpuSince, rssOf } from '../kit/cpu.ts';
-import { delivery, turnEnd } from '../kit/deliveries.ts';
 import { Site } from '../kit/site.ts';
 import { growthOf, quantile } from '../kit/statistics.ts';
 import { createWork } from './evaluations.ts';
@@ -18,110 +14,28 @@ export interface Grown {
   file: string;
   chart: Chart;
   power: number;
+  /** 0: the figure is of one of them, 1: of all together; `undefined`: the more it grows, the better. */
+  inProportion: number | undefined;
 }
 
-type Say = (sentence: string) => void;
-type Point = readonly [number, number];
+export type Say = (sentence: string) => void;
+export type Point = readonly [number, number];
 
-const grown = (file: string, chart: Omit<Chart, 'series'>, points: readonly Point[]): Grown => ({
-  file,
-  chart: { ...chart, series: [{ name: chart.title, points }] },
-  power: growthOf(points.map(([x, y]) => [x, Math.max(y, 1e-6)] as const)),
-});
+/** What the scatter of measuring alone may make of a figure that grows in proportion. */
+const SCATTER = 0.15;
 
-interface SessionsPoint {
-  redisBytes: number;
-  rssBytes: number;
-  turnEndUs: number;
-  appendUs: number;
-  idlePercent: number;
-  leftBytes: number;
+export function grown(
+  file: string,
+  { inProportion, ...chart }: Omit<Chart, 'series'> & Pick<Grown, 'inProportion'>,
+  points: readonly Point[],
+): Grown {
+  const power = growthOf(points.map(([x, y]) => [x, Math.max(y, 1e-6)] as const));
+  return { file, chart: { ...chart, series: [{ name: chart.title, points }] }, power, inProportion };
 }
 
-const STEPS_DONE_MS = 34_000;
-const IDLE_MS = 5_000;
-const APPENDS = 300;
-
-/** One deployment of each size: arming, appends, standing still, and what is left when the sessions have ended. */
-export async function sessionsGrow(root: string, sizes: readonly number[], say: Say): Promise<Grown[]> {
-  const measured: (readonly [number, SessionsPoint])[] = [];
-  for (const size of sizes) {
-    measured.push([size, await sessionsOf(root, size)]);
-    say(`${size} sessions: ${JSON.stringify(measured.at(-1)?.[1])}`);
-  }
-  const points = (pick: (point: SessionsPoint) => number): Point[] =>
-    measured.map(([size, point]) => [size, pick(point)]);
-  const x = { x: 'armed sessions', logX: true };
-  return [
-    grown(
-      'redis-memory',
-      { ...x, title: 'Redis memory of an armed session', y: 'bytes' },
-      points((p) => p.redisBytes),
-    ),
-    grown(
-      'turn-end-cpu',
-      { ...x, title: 'CPU of a turn end: watcher and Redis', y: 'µs' },
-      points((p) => p.turnEndUs),
-    ),
-    grown(
-      'append-cpu',
-      { ...x, title: 'CPU of an append: watcher', y: 'µs' },
-      points((p) => p.appendUs),
-    ),
-    grown(
-      'idle-cpu',
-      { ...x, title: 'CPU of everything while nothing happens', y: '% of a core' },
-      points((p) => p.idlePercent),
-    ),
-    grown(
-      'watcher-memory',
-      { ...x, title: 'Memory of the watcher', y: 'MB' },
-      points((p) => p.rssBytes / 1_024 ** 2),
-    ),
-  ];
-}
-
-async function sessionsOf(root: string, size: number): Promise<SessionsPoint> {
-  const site = await Site.start({ root });
-  try {
-    const [first, ...chats] = site.makeChats(size + 1);
-    if (first === undefined) throw new Error('There are no chats.');
-    await site.sender.send(turnEnd(first, 1));
-    const empty = await site.redis.usedMemory();
-    const arming = cpuSince(site.pids());
-    await Promise.all(chats.map((chat) => site.sender.send(turnEnd(chat, 1))));
-    const turnEndUs = (arming().all * 1_000) / size;
-    const redisBytes = ((await site.redis.usedMemory()) - empty) / size;
-    // The first job and the 30 s step are over.
-    await sleep(STEPS_DONE_MS);
-    const idle = cpuSince(site.pids());
-    await sleep(IDLE_MS);
-    const idleMs = idle().all;
-    const appending = cpuSince({ watcher: site.pids().watcher });
-    for (let n = 0; n < APPENDS; n += 1) {
-      const chat = chats[(n * 7_919) % chats.length];
-      if (chat !== undefined) chatter(chat);
-      await sleep(10);
-    }
-    await sleep(200);
-    const appendUs = (appending().all * 1_000) / APPENDS;
-    const rssBytes = rssOf(site.pids().watcher[0] ?? 0);
-    await Promise.all(chats.map((chat) => site.sender.send(closed(chat))));
-    return {
-      redisBytes,
-      rssBytes,
-      turnEndUs,
-      appendUs,
-      idlePercent: (idleMs / IDLE_MS) * 100,
-      leftBytes: (await site.redis.usedMemory()) - empty,
-    };
-  } finally {
-    await site.close();
-  }
-}
-
-const closed = (chat: { sessionId: string; path: string }): Buffer =>
-  delivery(chat, 'session.closed', { reason: 'ended' }, { id: `${chat.sessionId}-closed` });
+/** Whether the whole grows faster than in proportion. */
+export const growsTooFast = ({ power, inProportion }: Grown): boolean =>
+  inProportion !== undefined && power > inProportion + SCATTER;
 
 /** Clean evaluations a second with more worker processes. */
 export async function workersGrow(root: string, counts: readonly number[], jobs: number, say: Say): Promise<Grown[]> {
@@ -144,7 +58,16 @@ export async function workersGrow(root: string, counts: readonly number[], jobs:
     await site.close();
   }
   return [
-    grown('workers', { title: 'Clean evaluations a second', x: 'worker processes', y: 'evaluations a second' }, points),
+    grown(
+      'workers',
+      {
+        title: 'Clean evaluations a second',
+        x: 'worker processes',
+        y: 'evaluations a second',
+        inProportion: undefined,
+      },
+      points,
+    ),
   ];
 }
 
@@ -170,7 +93,7 @@ export async function transcriptsGrow(megabytes: readonly number[], say: Say): P
     return [
       grown(
         'transcript-size',
-        { title: 'Time to judge a hung chat', x: 'transcript in MB', y: 'µs', logX: true },
+        { title: 'Time to judge a hung chat', x: 'transcript in MB', y: 'µs', logX: true, inProportion: 0 },
         points,
       ),
     ];
