@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bench, type BenchContext, type BenchRow } from '../kit/bench.ts';
 import { kill, makeChats, type BenchChat } from '../kit/chats.ts';
 import { turnEnd } from '../kit/deliveries.ts';
-import { Site, TAG } from '../kit/site.ts';
+import { Site } from '../kit/site.ts';
 import { startStandIn } from '../kit/stand-in.ts';
 import { single } from '../kit/statistics.ts';
+import { firstStepDone, foundByStep, moveClock, NO_FILE_EVENTS } from './coverage-late.ts';
 
 /** Bar 5: kills at any time after a turn's end, and with every process killed meanwhile; each is nudged, each once. */
 
 const DEBOUNCE_MS = 1_000;
-const LATE_MS = 600_000;
 const GIVE_UP_MS = 60_000;
 
 /** What happens to a chat after its turn's end. */
@@ -34,7 +34,7 @@ export const coverage: Bench = {
     const count = context.scale.quick ? 5 : 20;
     const rows = [
       ...(await ordinary(context, count)),
-      await late(context, count),
+      ...(await late(context, count)),
       await crash(context, count),
       await blind(context, count),
     ];
@@ -70,8 +70,12 @@ async function arm(site: Site, count: number): Promise<BenchChat[]> {
   return chats;
 }
 
-async function withSite<T>({ root }: BenchContext, work: (site: Site) => Promise<T>): Promise<T> {
-  const site = await Site.start({ root, workers: 2, debounceMs: DEBOUNCE_MS, durable: true });
+async function withSite<T>(
+  { root }: BenchContext,
+  work: (site: Site) => Promise<T>,
+  node: readonly string[] = [],
+): Promise<T> {
+  const site = await Site.start({ root, workers: 2, debounceMs: DEBOUNCE_MS, durable: true, node });
   try {
     return await work(site);
   } finally {
@@ -93,19 +97,41 @@ const ordinary = (context: BenchContext, count: number): Promise<BenchRow[]> =>
     ),
   );
 
-/** The clock is moved: everything that Redis holds of the chats becomes ten minutes older. */
-const late = (context: BenchContext, count: number): Promise<BenchRow> =>
-  withSite(context, async (site) => {
-    const chats = await arm(site, count);
-    for (const { sessionId } of chats) {
-      const record = `{${TAG}}:s:${sessionId}`;
-      for (const field of ['at', 'up', 'ev', 'et']) await site.redis.client.hincrby(record, field, -LATE_MS);
-      await site.redis.client.zincrby(`{${TAG}}:armed`, -LATE_MS, sessionId);
-    }
-    await sleep(2_000);
-    chats.forEach(kill);
-    return row('killed 10 min after it (clock moved)', await nudgesOf(site, chats));
-  });
+/** No file event can tell of the kill: with a watcher that can watch no file, and with no watcher at all. */
+async function late(context: BenchContext, count: number): Promise<BenchRow[]> {
+  const unwatched = await withSite(
+    context,
+    (site) => lateRow(site, count, 'killed 10 min after it (clock moved), no file events: found by the 10 min step'),
+    [NO_FILE_EVENTS],
+  );
+  const alone = await withSite(context, (site) =>
+    lateRow(site, count, 'the same with every watcher dead: the step taken by a worker', async () => {
+      await site.watcher?.stop('SIGKILL');
+    }),
+  );
+  for (const { what, figure } of [unwatched, alone]) context.say(`coverage: ${what} ${figure.median} of ${count}`);
+  return [unwatched, alone];
+}
+
+/** Counts only nudges that came from the step: a kill that anything else found does not count as covered. */
+async function lateRow(
+  site: Site,
+  count: number,
+  what: string,
+  before: () => Promise<void> = () => Promise.resolve(),
+): Promise<BenchRow> {
+  const chats = await arm(site, count);
+  await firstStepDone();
+  await before();
+  const dueMs = await moveClock(site, chats);
+  chats.forEach(kill);
+  const nudges = await nudgesOf(site, chats);
+  const byStep = await foundByStep(site, chats, dueMs);
+  return row(
+    what,
+    nudges.map((nudged, n) => (byStep[n] === true ? nudged : 0)),
+  );
+}
 
 /** Everything dies within the window, Redis too; the chats are killed while nothing runs. */
 const crash = (context: BenchContext, count: number): Promise<BenchRow> =>
