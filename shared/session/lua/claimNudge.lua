@@ -4,6 +4,7 @@
 -- returns { ok = true, attemptId, try, maxRetries, phase, resumed, unknownBefore }
 --      or { ok = false, reason, retryAtMs?, attemptId? }
 local HOUR_MS = 3600000
+local EARLIER_TURNS = 8
 
 local rec = load()
 local function no(reason, retryAtMs, attemptId)
@@ -103,6 +104,14 @@ if auto then
   if concurrent > 0 and redis.call('ZCARD', K.slots) >= concurrent and not redis.call('ZSCORE', K.slots, a.id) then
     return no('budget-concurrent')
   end
+end
+
+-- The turn that an earlier nudge started may still be told of, late: it proves nothing of this one (applyEvent.lua).
+if attempt ~= nil and (attempt.outcome == 'accepted' or attempt.outcome == 'unknown') then
+  local earlier = decoded(rec.pts) or {}
+  earlier[#earlier + 1] = attempt.turnId or ''
+  while #earlier > EARLIER_TURNS do table.remove(earlier, 1) end
+  changes.pts = cjson.encode(earlier)
 end
 
 local manuals = number(rec.man) or 0

@@ -29,6 +29,8 @@ export class Model {
   stoppedTasks = new Set<string>();
   notice: ModelNotice | undefined;
   attempt: ModelAttempt | undefined;
+  /** An earlier nudge may have started a turn: one without a name proves nothing any more. */
+  nudgedBefore = false;
   /** `undefined`: the record began without history. */
   tries: number | undefined;
   refusals = 0;
@@ -84,7 +86,7 @@ export class Model {
     const { attempt } = this;
     if (attempt === undefined || attempt.phase === 'settled') return;
     if (attempt.phase === 'claimed') this.#giveBack('void');
-    else if (cause === 'recovery') this.#settled('accepted');
+    else if (cause === 'recovery' && !this.nudgedBefore) this.#settled('accepted');
   }
 
   noticed(notice: ModelNotice): boolean {
@@ -121,6 +123,7 @@ export class Model {
     if (same && kind === 'auto') return 'already-nudged';
     const tries = this.tries ?? 0;
     if (kind === 'auto' && tries >= this.maxRetries) return 'cap-reached';
+    if (attempt?.outcome === 'accepted' || attempt?.outcome === 'unknown') this.nudgedBefore = true;
     const number = kind === 'auto' ? tries + 1 : this.manuals + 1;
     this.attempt = {
       noticeId,

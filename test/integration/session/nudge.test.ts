@@ -321,6 +321,29 @@ describe('what became of a call is recorded once', () => {
     expect(await chat.record()).toMatchObject({ state: 'nudged', attempt: { outcome: 'accepted', turnId: 't-n' } });
   });
 
+  test.for([
+    ['starts', 't-nudge', false],
+    ['ends', 't-nudge', false],
+    ['starts, and says nothing of which turn it is', undefined, false],
+    ['starts, and is another one', 't-second', true],
+  ] as const)(
+    'a turn after a second hang was claimed, %s: the first nudge’s proves nothing of the second',
+    async ([what, turnId, proves], { redis }) => {
+      const chat = new Chat(storeOn(redis));
+      await publish(chat.store, { maxRetries: 2 });
+      await chat.nudged();
+      await chat.notice('n2', ['b2']);
+      const second = await chat.claim({ noticeId: 'n2' });
+      if (!second.ok) throw new Error(second.reason);
+      await chat.store.sending({ sessionId: chat.id, attemptId: second.attemptId, owner: 'worker-1' }, 10_000);
+      // The turn of the first nudge, told of late: by then the second hang's call is under way, or died with its worker.
+      const data = { cause: 'recovery', ...(turnId === undefined ? {} : { turnId }) };
+      await (what === 'ends' ? chat.turnEnded(7, data) : chat.turnStarted(7, data));
+      const { attempt } = await chat.record();
+      expect(attempt).toMatchObject({ id: second.attemptId, phase: proves ? 'settled' : 'sending' });
+    },
+  );
+
   test('a reply makes it recovered, and the ids stay answered', async ({ redis }) => {
     const { chat, ref } = await sent(redis);
     await chat.store.settleNudge(ref, { outcome: 'accepted', detail: undefined });
