@@ -14,6 +14,8 @@ export interface BenchRedis {
   pid(): number;
   client: Redis;
   usedMemory(): Promise<number>;
+  /** Commands run since its start, those within scripts included. */
+  commandsRun(): Promise<number>;
   /** Calls and microseconds by command since the last reset. */
   commands(): Promise<Record<string, { calls: number; usec: number }>>;
   /** SIGKILL, then a start on the same port and files. */
@@ -40,6 +42,9 @@ export async function startRedis({ durable = false } = {}): Promise<BenchRedis> 
     client,
     async usedMemory() {
       return Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1] ?? 0);
+    },
+    async commandsRun() {
+      return Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1] ?? 0);
     },
     async commands() {
       const info = await client.info('commandstats');
