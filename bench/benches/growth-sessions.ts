@@ -76,7 +76,12 @@ function chartsOf(points: (pick: (point: SessionsPoint) => number) => Point[]): 
     ),
     grown(
       'watcher-memory',
-      { ...each, title: 'Memory of the watcher for an armed session (up to 20,000 files are watched)', y: 'KB' },
+      {
+        ...each,
+        x: 'armed sessions (the first 20,000 files are watched)',
+        title: 'Memory of the watcher for an armed session',
+        y: 'KB',
+      },
       points((p) => p.rssBytes / 1_024),
     ),
   ];
