@@ -21,7 +21,7 @@ import type {
   SettleResult,
 } from './store.ts';
 
-/** A published setting is written again after this long, so that it cannot expire under a busy watcher. */
+/** A published setting is written again after this long at most, so that it cannot expire under a busy watcher. */
 const REPUBLISH_MS = 60_000;
 
 export interface StoreOptions {
@@ -306,6 +306,7 @@ type Instance = Pick<SessionStore, 'pause' | 'resume' | 'paused' | 'publishSetti
 
 function instance(scripts: Scripts, keys: SessionKeys, { redis, sessionTtlMs }: StoreOptions): Instance {
   const published = new Map<string, { settings: EffectiveSettings; json: string; atMs: number }>();
+  const republishMs = Math.min(REPUBLISH_MS, sessionTtlMs / 2);
   // Another server may stand behind the new connection.
   onReconnected(redis, () => published.clear());
   return {
@@ -324,7 +325,7 @@ function instance(scripts: Scripts, keys: SessionKeys, { redis, sessionTtlMs }: 
       const before = published.get(field);
       // Monotonic: a stepped wall clock must not keep a setting from being written again.
       const atMs = performance.now();
-      const isFresh = before !== undefined && atMs - before.atMs < REPUBLISH_MS;
+      const isFresh = before !== undefined && atMs - before.atMs < republishMs;
       if (isFresh && before.settings === settings) return;
       const json = JSON.stringify({ values: settings.values, sources: settings.sources });
       if (isFresh && before.json === json) return;

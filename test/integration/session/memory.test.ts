@@ -88,4 +88,15 @@ describe('what chats took of Redis', () => {
     await other.closed(2);
     expect(await expected()).toEqual([]);
   });
+
+  test('published settings do not expire under a watcher that goes on publishing them', async ({ redis }) => {
+    const store = shortLived(redis);
+    const { settings } = sessionKeys(redis.tag);
+    const fromMs = performance.now();
+    const isThere = async () => {
+      await publish(store);
+      return (await redis.client.exists(settings)) === 1;
+    };
+    while (performance.now() - fromMs < 1.5 * TTL_MS) expect(await isThere()).toBe(true);
+  });
 });

@@ -246,6 +246,7 @@ describe('what became of a call is recorded once', () => {
       applied: false,
       outcome: 'accepted',
       pausedItself: false,
+      nowMs: expect.any(Number) as number,
     });
     expect(await chat.record()).toMatchObject({ state: 'nudged', tries: 1, attempt: { turnId: 't9' } });
   });
