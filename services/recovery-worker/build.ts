@@ -17,6 +17,7 @@ import { locate } from '#shared/transcript/locate.js';
 
 import { nudgeWriter } from './nudge-text.ts';
 import type { WorkerParts } from './parts.ts';
+import { startCarryOn } from './carry-on.ts';
 import { startSelfCheck, type SelfCheckTuning } from './self-check.ts';
 import { startWorker, type RecoveryWorker } from './worker.ts';
 
@@ -45,6 +46,8 @@ export interface BuildOptions {
   telemetry?: Telemetry | undefined;
   /** What a test may have other than a process has. */
   tuning?: SelfCheckTuning;
+  /** How often overdue steps are asked for; 5 s. */
+  carryOnEveryMs?: number;
 }
 
 /** Makes a whole recovery worker from its settings: connections, drivers, BullMQ worker. */
@@ -110,6 +113,8 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     tuning: options.tuning,
   });
 
+  const carryOn = startCarryOn(parts, options.carryOnEveryMs);
+
   return {
     logger,
     parts,
@@ -120,6 +125,9 @@ export function buildWorker(settings: ProcessSettings, options: BuildOptions = {
     },
     async close() {
       await check.stop();
+      await withDeadline(carryOn.stop(), CLOSE_WITHIN_MS, 'a round of steps').catch((err: unknown) =>
+        logger.debug({ err }, 'A round of steps was cut off.'),
+      );
       await worker.close(settings.shutdownDeadlineMs);
       ticker.stop();
       await withDeadline(queue.close(), CLOSE_WITHIN_MS, 'the queue').catch((err: unknown) =>

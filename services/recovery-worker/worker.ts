@@ -17,6 +17,9 @@ const NEWER_JOB_MS = 30_000;
 /** A worker whose own clock is ahead finds a deferred job due at once: it looks at most this often. */
 const SKEW_POLL_MS = 1_000;
 
+/** A watcher that is alive has taken a turn end's first step by the time its job comes, 3 s after it. */
+const JUST_OVERDUE_MS = 2_000;
+
 export interface RecoveryWorker {
   /** Takes no new job, finishes those under way; after `deadlineMs` cuts their calls off. Idempotent. */
   close(deadlineMs: number): Promise<void>;
@@ -145,7 +148,7 @@ async function drain({ bull, client }: Listener, deadlineMs: number, { logger }:
 
 async function runJob(parts: WorkerParts, job: Job, token: string, signal: AbortSignal | undefined): Promise<unknown> {
   const { name, data } = await parse(job, token);
-  if (name === 'backstop') return backstop(parts, data);
+  if (name === 'backstop') return backstop(parts, JUST_OVERDUE_MS);
   const run = runOf(parts, job, data, token, signal);
   if (name === 'continue') return continueJob(parts, data, run);
   if (name === 'evaluate') observeOvershoot(parts, job, data);

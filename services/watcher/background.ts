@@ -34,17 +34,21 @@ const COUNT_EVERY_MS = 60_000;
 const LOOK_AT_QUEUE_EVERY_MS = 5_000;
 /** How often sessions whose turn's end may be lost are looked for. */
 const RECONCILE_EVERY_MS = 60_000;
+/** At the start and now and then by every record: a watcher of before 0.2 may have taken a turn's beginning. */
+const RECONCILE_ALL_EVERY = 30;
 
 export function startBackground(parts: DeliveryParts, options: BackgroundOptions = {}): Background {
   const stopping = new AbortController();
   const caughtUp = once();
   const changes: Change[] = [];
   const countArmed = everyMs(COUNT_EVERY_MS, async () => options.onArmed?.(await parts.core.store.armedCount()));
-  const reconcileNow = everyMs(
-    options.reconcile?.everyMs ?? RECONCILE_EVERY_MS,
-    async () => void (await reconcile(parts, options.reconcile?.quietMs)),
-  );
+  const reconcileNow = everyMs(options.reconcile?.everyMs ?? RECONCILE_EVERY_MS, async () => {
+    const all = reconciled % RECONCILE_ALL_EVERY === 0;
+    await reconcile(parts, { quietMs: options.reconcile?.quietMs, all });
+    reconciled += 1;
+  });
   const lookAtQueue = everyMs(LOOK_AT_QUEUE_EVERY_MS, async () => void (await options.lookAtQueue?.()));
+  let reconciled = 0;
   let behind = true;
   let round: Promise<void> | undefined;
   let next: Promise<void> | undefined;

@@ -30,7 +30,7 @@ export function createBackstopJobs(queue: JobAdder, now: () => number = () => pe
   function add(slotMs: number, nowMs: number): { added: Promise<unknown>; untilMs: number } {
     made += 1;
     const dueMs = slotMs + AFTER_WATCHERS_MS;
-    const job = planBackstop(`${owner}-${made}`, true, { dueMs, nowMs });
+    const job = planBackstop(`${owner}-${made}`, { dueMs, nowMs });
     const slot = { added: queue.add(job.name, job.data, job.options), untilMs: now() + dueMs - nowMs };
     slots.set(slotMs, slot);
     for (const oldest of slots.keys()) {

@@ -13,7 +13,8 @@ export interface FileWatch {
    * Watches a file that exists. What is in it when this returns is to be looked at by the caller; every change after that calls
    * `onChange`, its removal and replacement too. `false`: no watch (no such file, full, or the system has no more).
    *
-   * The watch is the file's, not the path's: one that was removed or replaced is to be unwatched, and watched anew.
+   * The watch is the file's, not the path's: with a removal it is over (`watching` is false when `onChange` is called), and what
+   * replaced the file while somebody held it open is to be watched anew.
    */
   watch(path: string, on: FileEvents): boolean;
   unwatch(path: string): void;
@@ -40,7 +41,7 @@ export interface FileWatchOptions {
   /** More files than this are left to the backstop. */
   maxFiles: number;
   /** Makes the watcher of one file, or throws; a test puts another one here. */
-  open?: (path: string, onEvent: () => void) => SystemWatcher;
+  open?: (path: string, onEvent: (event: string) => void) => SystemWatcher;
 }
 
 /** After an error like ENOSPC no new watch is tried for so long: each try would fail the same way. */
@@ -71,8 +72,11 @@ export function createFileWatch({ log, count, maxFiles, open = watchFile }: File
   }
 
   function begin(path: string, on: FileEvents): SystemWatcher {
-    const watcher = open(path, () => {
-      if (watchers.get(path) === watcher) on.onChange();
+    const watcher = open(path, (event) => {
+      if (watchers.get(path) !== watcher) return;
+      // The file was moved or removed, and the watch went with it: another may be at its path by now.
+      if (event === 'rename') unwatch(path);
+      on.onChange();
     });
     watcher.on('error', (error) => {
       if (watchers.get(path) !== watcher) return;

@@ -41,7 +41,9 @@ export async function look(core: WatcherCore, session: WatchedSession, why: Look
   }
 }
 
-const showsNothing = (finding: Finding): boolean => finding.kind === 'settled' && finding.noticeId === undefined;
+/** Not busy: the reading of an open turn does not go back far enough to tell what is queued behind it. */
+const showsNothing = (finding: Finding): boolean =>
+  finding.kind === 'settled' && finding.verdict === 'not-hung' && finding.noticeId === undefined;
 
 /** A glance tells that what was appended to a quiet chat cannot matter. The steps of the sweep judge it all the same. */
 async function isNothing(core: WatcherCore, session: WatchedSession): Promise<boolean> {

@@ -19,13 +19,13 @@ const COARSE_MS = 1_000;
  * One page of the index and one `stat` for each such session; sessions that are watched, closed, in batch mode or ended by an
  * operator cost nothing. Throws the connection's error when Redis is away. Resolves with the number armed.
  */
-export async function reconcile(parts: DeliveryParts, quietMs = QUIET_MS): Promise<number> {
+export async function reconcile(parts: DeliveryParts, { quietMs = QUIET_MS, all = false } = {}): Promise<number> {
   const { store, settings } = parts.core;
   const limit = createLimiter(CONCURRENT);
   let armed = 0;
   let cursor: string | undefined;
   do {
-    const page = await store.unwatched({ sinceMs: settings.watchMaxAgeMs, beforeMs: quietMs }, cursor, PAGE);
+    const page = await store.unwatched({ sinceMs: settings.watchMaxAgeMs, beforeMs: quietMs, all }, cursor, PAGE);
     const results = await Promise.all(
       page.sessions.map((session) =>
         limit(() => oneOf(parts, 'reconcile', session, () => armAnew(parts, session, quietMs))),

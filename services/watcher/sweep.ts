@@ -138,6 +138,6 @@ async function planLook(
   why: 'sweep' | 'start',
   nowMs: number,
 ): Promise<void> {
-  const job = planEvaluation(workOfSession(session), why, undefined, { dueMs: nowMs, nowMs });
+  const job = planEvaluation(workOfSession(session), why, session.standing?.noticeId, { dueMs: nowMs, nowMs });
   await core.queue.add(job.name, job.data, job.options);
 }

@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { FileMark } from '#shared/transcript/finding.js';
-import { quickLstat } from '#shared/transcript/local-disk.js';
+import { isOnLocalDisk, quickLstat } from '#shared/transcript/local-disk.js';
 import { createLimiter } from './limiter.ts';
 import type { FileWatch } from './file-watch.ts';
 import { look } from './look.ts';
@@ -21,7 +21,7 @@ interface Entry {
   again: LookWhy | undefined;
   /** The file whose events are heard under the session's path. */
   watchedIno: number | undefined;
-  /** This watch has told of a change: it is not on a mount that sends no events. */
+  /** This watch has told of a change. */
   heard: boolean;
   /** When its watch began or was last renewed here, monotonic. */
   sinceMs: number;
@@ -103,7 +103,9 @@ export class Transcripts {
   }
 
   #isWatched({ session, watchedIno, heard }: Entry): boolean {
-    return heard && session.mark?.ino === watchedIno && this.#files.watching(session.path);
+    // Over a network only what this machine writes is heard of.
+    const isHeardOf = heard && isOnLocalDisk(dirname(session.path));
+    return isHeardOf && session.mark?.ino === watchedIno && this.#files.watching(session.path);
   }
 
   all(): WatchedSession[] {
@@ -132,6 +134,7 @@ export class Transcripts {
   doubtAll(): void {
     for (const { session } of this.#entries.values()) {
       session.mark = undefined;
+      session.glanced = undefined;
       session.clean = false;
       session.answered = undefined;
       if (session.standing !== undefined) session.standing.planned = false;
@@ -213,7 +216,8 @@ export class Transcripts {
   /** Looks now, or once more after the look in flight. */
   #lookSoon(entry: Entry, why: LookWhy): Promise<void> {
     if (entry.looking !== undefined) {
-      entry.again = why;
+      // An event looks less closely than the others.
+      if (why !== 'event' || entry.again === undefined) entry.again = why;
       return entry.looking;
     }
     entry.looking = this.#lookUntilQuiet(entry, why).finally(() => {
@@ -229,7 +233,8 @@ export class Transcripts {
       const reason = next;
       const { path, glanced, mark: judged } = entry.session;
       const mark = await fileMark(path);
-      if (mark !== undefined && !changedSince(glanced ?? judged, mark)) continue;
+      const seen = reason === 'event' ? (glanced ?? judged) : judged;
+      if (mark !== undefined && !changedSince(seen, mark)) continue;
       await this.#limit(() => this.#lookOnce(entry, reason));
     }
   }
@@ -278,8 +283,9 @@ export class Transcripts {
 async function fileMark(path: string): Promise<FileMark | undefined> {
   try {
     const found = await quickLstat(path);
-    // Watched paths have no links in them; one that has become a link since leads wherever it leads.
-    const { size, mtimeMs, ino } = found.isSymbolicLink() ? await stat(path) : found;
+    // A watched path had no links in it; what has become one since leads wherever it leads.
+    if (found.isSymbolicLink()) return undefined;
+    const { size, mtimeMs, ino } = found;
     return { size, mtimeMs, ino };
   } catch {
     // Whatever the reason, the look that follows tells it apart.

@@ -47,11 +47,7 @@ export const JOBS = {
    * Steps of armed sessions that no watcher has taken. One job sees to all steps that are due in the same second, so a
    * turn end costs a job only where it is the first of its second.
    */
-  backstop: z.object({
-    v,
-    /** It comes round once more, for steps that a watcher has taken and not done. */
-    first: z.boolean(),
-  }),
+  backstop: z.object({ v }),
 } as const;
 
 export type JobName = keyof typeof JOBS;

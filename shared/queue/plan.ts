@@ -28,8 +28,8 @@ function evaluateData(work: WorkOf, why: JobData<'evaluate'>['why'], noticeId?: 
 }
 
 /** Sees to the steps that are due by `at` and that nobody has taken. The id is the caller's: never one that was used. */
-export function planBackstop(id: string, first: boolean, at: { dueMs: number; nowMs: number }): Planned<'backstop'> {
-  return { name: 'backstop', data: { v: JOB_VERSION.backstop, first }, options: { jobId: `backstop-${id}`, ...at } };
+export function planBackstop(id: string, at: { dueMs: number; nowMs: number }): Planned<'backstop'> {
+  return { name: 'backstop', data: { v: JOB_VERSION.backstop }, options: { jobId: `backstop-${id}`, ...at } };
 }
 
 /**

@@ -28,11 +28,11 @@ export function lostTurnEnds({
   find,
 }: LostTurnEndsOptions): Pick<SessionStore, 'unwatched' | 'rearm'> {
   return {
-    async unwatched({ sinceMs, beforeMs }, cursor, limit) {
+    async unwatched({ sinceMs, beforeMs, all }, cursor, limit) {
       const nowMs = await scripts.run<number>('now', { sessionId: '' }, {});
       const from = cursor === undefined ? 0 : Number(cursor);
       const [oldest, newest] = [nowMs - sinceMs, nowMs - beforeMs];
-      const ids = await redis.zrangebyscore(keys.unwatched, oldest, newest, 'LIMIT', from, limit);
+      const ids = await redis.zrangebyscore(all ? keys.sessions : keys.unwatched, oldest, newest, 'LIMIT', from, limit);
       const records = await Promise.all(ids.map(find));
       const sessions = records
         .filter(isUnwatched)

@@ -160,16 +160,7 @@ function noticedResult(raw: RawNoticed): NoticedResult {
 
 type Queries = Pick<
   SessionStore,
-  | 'find'
-  | 'list'
-  | 'trail'
-  | 'context'
-  | 'takeDue'
-  | 'reschedule'
-  | 'nextStepMs'
-  | 'armedSessions'
-  | 'armedCount'
-  | 'now'
+  'find' | 'list' | 'trail' | 'context' | 'takeDue' | 'reschedule' | 'armedSessions' | 'armedCount' | 'now'
 >;
 
 function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): Queries {
@@ -218,11 +209,6 @@ function queries(scripts: Scripts, keys: SessionKeys, { redis }: StoreOptions): 
       if (entries.length === 0) return;
       const rows = entries.map(({ sessionId, generation, atMs }) => ({ id: sessionId, generation, atMs }));
       await scripts.run('reschedule', { sessionId: '' }, { entries: rows, prefix: keys.sessionPrefix });
-    },
-
-    async nextStepMs() {
-      const [, atMs] = await redis.zrange(keys.armed, '0', '0', 'WITHSCORES');
-      return atMs === undefined ? undefined : Number(atMs);
     },
 
     async armedSessions(cursor, limit) {

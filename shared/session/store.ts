@@ -74,8 +74,6 @@ export interface SessionStore {
    */
   takeDue(limit: number, holdMs: number, overdueMs?: number): Promise<DueSession[]>;
   reschedule(entries: { sessionId: string; generation: number; atMs: number }[]): Promise<void>;
-  /** When the next step of any session is due, Redis time; `undefined`: none is armed. */
-  nextStepMs(): Promise<number | undefined>;
   /** Every armed session, in pages, for the catch-up at start. */
   armedSessions(
     cursor: string | undefined,
@@ -85,9 +83,10 @@ export interface SessionStore {
   /**
    * Sessions without a watch whose newest event says that a turn began and none that it ended, and to which nothing has
    * happened for `beforeMs`, but something within `sinceMs`. In pages; closed, released and batch-mode ones are left out.
+   * `all`: by every record, not by the index of such sessions, which a program before 0.2 did not keep.
    */
   unwatched(
-    span: { sinceMs: number; beforeMs: number },
+    span: { sinceMs: number; beforeMs: number; all: boolean },
     cursor: string | undefined,
     limit: number,
   ): Promise<{ sessions: UnwatchedSession[]; next: string | undefined }>;

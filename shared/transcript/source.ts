@@ -15,19 +15,39 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** Codes with which the system says that there is nothing at a path. */
 const NOTHING_THERE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ESTALE']);
+const NO_FILE_THERE: ReadonlySet<string> = new Set([...NOTHING_THERE, 'ELOOP']);
 
-/** Transcripts on this machine's disk, opened for reading alone. */
+/** Transcripts on this machine's disk, opened for reading alone. Links are followed: for a person who names a file. */
 export const localFiles: TranscriptSource = {
   async open(path) {
     try {
-      const isQuick = isOnLocalDisk(dirname(path));
-      return viewOf(isQuick ? openSync(path, FLAGS) : await openFile(path, FLAGS), isQuick);
+      return viewOf(await openFile(path, FLAGS), false);
     } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined) throw error;
-      return NOTHING_THERE.has(code) ? { missing: true } : { unreadable: code };
+      return whyNot(error, NOTHING_THERE);
     }
   },
+};
+
+/**
+ * The same for paths that were confined to the transcript roots when they were told: a file that has been replaced by a link
+ * since is not there (SPEC §6), whatever the link leads to.
+ */
+export const confinedFiles: TranscriptSource = {
+  async open(path) {
+    const flags = FLAGS | constants.O_NOFOLLOW;
+    try {
+      const isQuick = isOnLocalDisk(dirname(path));
+      return viewOf(isQuick ? openSync(path, flags) : await openFile(path, flags), isQuick);
+    } catch (error) {
+      return whyNot(error, NO_FILE_THERE);
+    }
+  },
+};
+
+const whyNot = (error: unknown, missing: ReadonlySet<string>): { missing: true } | { unreadable: string } => {
+  const code = codeOf(error);
+  if (code === undefined) throw error;
+  return missing.has(code) ? { missing: true } : { unreadable: code };
 };
 
 const viewOf = (descriptor: number, isQuick: boolean): TranscriptView | { unreadable: string } => {

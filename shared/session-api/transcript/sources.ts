@@ -1,6 +1,6 @@
 import type { ProcessSettings } from '#shared/settings/environment.js';
 import type { TranscriptSource } from '#shared/transcript/finding.js';
-import { localFiles } from '#shared/transcript/source.js';
+import { confinedFiles } from '#shared/transcript/source.js';
 import { createRangeClient, type RangeClient } from './range-client.ts';
 import { remoteTranscript } from './remote-source.ts';
 
@@ -25,7 +25,7 @@ export function createTranscriptSources(
   return {
     of({ server, sessionId }) {
       const client = clients.get(server);
-      return client === undefined ? localFiles : remoteTranscript(client, sessionId);
+      return client === undefined ? confinedFiles : remoteTranscript(client, sessionId);
     },
     isLocal: (server) => !clients.has(server),
     async close() {

@@ -84,7 +84,8 @@ local function supersede()
   elseif isOwnTurn() then
     settleAttempt(attempt, 'accepted', 'turn seen')
     attempt.turnId = a.turnId
-    changes.st = 'nudged'
+    local notice = decoded(rec.nt)
+    changes.st = (notice == nil or notice.id == attempt.noticeId) and 'nudged' or 'killed'
     trail(rec, 'nudged', nil, { attempt = attempt.id, provenBy = a.type })
   else
     return

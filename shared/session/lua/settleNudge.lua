@@ -14,6 +14,9 @@ end
 local changes = {}
 local outcome = a.outcome
 local pausedItself = false
+-- Another hang may have come up while the call was under way: that one stands un-nudged.
+local notice = decoded(rec.nt)
+local isOfNotice = notice == nil or notice.id == attempt.noticeId
 local resting = rec.st == 'closed' and 'closed' or restingState(rec)
 settleAttempt(attempt, outcome, a.detail)
 attempt.turnId = a.turnId
@@ -27,7 +30,7 @@ end
 
 if outcome == 'accepted' then
   -- The reply may have been read before the answer of the call came back.
-  if rec.st ~= 'closed' and rec.st ~= 'recovered' then changes.st = 'nudged' changes.rs = false end
+  if rec.st ~= 'closed' and rec.st ~= 'recovered' then changes.st = isOfNotice and 'nudged' or 'killed' changes.rs = false end
   trail(rec, 'nudged', nil, { attempt = attempt.id, turn = a.turnId, kind = attempt.kind, try = attempt.try })
 elseif outcome == 'refused' then
   refusal(resting, a.detail)
@@ -49,7 +52,10 @@ elseif outcome == 'void' then
   changes.st = resting
   trail(rec, 'void', a.detail, { attempt = attempt.id })
 else
-  if rec.st ~= 'closed' and rec.st ~= 'recovered' then changes.st = 'unconfirmed' changes.rs = 'outcome-unknown' end
+  if rec.st ~= 'closed' and rec.st ~= 'recovered' then
+    changes.st = isOfNotice and 'unconfirmed' or 'killed'
+    changes.rs = isOfNotice and 'outcome-unknown'
+  end
   trail(rec, 'unconfirmed', 'outcome-unknown', { attempt = attempt.id, answer = a.detail })
   pausedItself = countFailure(rec)
 end

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '../../support/redis.ts';
+import { sessionKeys } from '#shared/session/keys.js';
 import { Chat, publish, storeOn } from './support.ts';
 
 describe('deliveries are applied once and in the chat server’s order', () => {
@@ -7,7 +8,7 @@ describe('deliveries are applied once and in the chat server’s order', () => {
     const result = await chat.turnEnded(0);
     expect(result).toMatchObject({ outcome: 'applied', armed: true, reason: 'armed', generation: 1 });
     expect(result.step?.dueMs).toBe((result.step?.nowMs ?? 0) + 10_000);
-    expect(await chat.store.nextStepMs()).toBe(result.step?.dueMs);
+    expect(await redis.client.zscore(sessionKeys(redis.tag).armed, chat.id)).toBe(String(result.step?.dueMs));
     expect(await chat.record()).toMatchObject({ state: 'watching', armed: true, generation: 1, tries: undefined });
   });
 

@@ -1,5 +1,6 @@
 import { attemptId, manualAttemptId } from '#shared/session/attempt.js';
 import { describe, expect, test } from '../../support/redis.ts';
+import { sessionKeys } from '#shared/session/keys.js';
 import { Chat, PROJECT, SERVER, publish, storeOn } from './support.ts';
 import type { RedisFixture } from '../../support/redis.ts';
 
@@ -321,6 +322,19 @@ describe('what became of a call is recorded once', () => {
     await chat.turnStarted(7, { cause: 'recovery', turnId: 't-n' });
     expect(await chat.record()).toMatchObject({ state: 'nudged', attempt: { outcome: 'accepted', turnId: 't-n' } });
   });
+
+  test.for(['accepted', 'unknown', 'proven'] as const)(
+    'a second hang that came up while the first one’s call was under way stands: %s',
+    async (how, { redis }) => {
+      const { chat, ref } = await sent(redis);
+      await chat.notice('n2', ['b2']);
+      if (how === 'proven') await chat.turnStarted(7, { cause: 'recovery', turnId: 't-n' });
+      else await chat.store.settleNudge(ref, { outcome: how, detail: undefined });
+      expect(await chat.record()).toMatchObject({ state: 'killed', attempt: { phase: 'settled' } });
+      await redis.client.zadd(sessionKeys(redis.tag).armed, 1, chat.id);
+      expect(await chat.store.takeDue(10, 60_000)).toMatchObject([{ state: 'killed', noticeId: 'n2' }]);
+    },
+  );
 
   test.for([
     ['starts', 't-nudge', false],

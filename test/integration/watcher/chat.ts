@@ -90,18 +90,18 @@ export class Chat {
     await rename(next, this.path);
   }
 
-  private user(text: string): object {
+  user(text: string): object {
     return this.entry('user', { message: { role: 'user', content: text }, promptSource: 'sdk', turnOrigin: 'sdk' });
   }
 
-  private assistant(content: object[]): object {
+  assistant(content: object[]): object {
     const stop = content.some((block) => 'name' in block) ? 'tool_use' : 'end_turn';
     return this.entry('assistant', {
       message: { role: 'assistant', model: 'claude-sonnet-4-5', content, stop_reason: stop },
     });
   }
 
-  private entry(type: string, fields: object): object {
+  entry(type: string, fields: object): object {
     return {
       type,
       uuid: randomUUID(),

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { appendFile, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SystemWatcher } from '../../../services/watcher/file-watch.ts';
 import { eventually } from '../../support/events.ts';
@@ -131,6 +132,75 @@ describe('file events', () => {
     await chat.bookkeeping();
     await chat.kill();
     await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a kill that was queued far behind an open turn, which a step read, is seen as soon as that turn replies', async ({
+    start,
+    folders,
+    redis,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 20 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const session = watcher.transcripts.get(chat.sessionId);
+    const step = async () => {
+      const before = session?.mark?.size ?? 0;
+      await redis.client.zadd(`{${redis.tag}}:armed`, 0, chat.sessionId);
+      await eventually(() => (session?.mark?.size ?? 0) > before, { what: 'the step' });
+    };
+    const launch = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: { command: 'make' } });
+    const result = { type: 'tool_result', tool_use_id: 'toolu_x', content: 'y'.repeat(50_000) };
+    const before = await readFile(chat.path, 'utf8');
+    const openTurn = [
+      chat.user('Go on.'),
+      chat.assistant([launch('toolu_x')]),
+      chat.killed('b1'),
+      chat.entry('user', { message: { role: 'user', content: [result] } }),
+      chat.assistant([launch('toolu_y')]),
+    ];
+    await chat.replaceByRename(before + lines(...openTurn));
+    await step();
+    await appendFile(chat.path, lines(chat.assistant([{ type: 'text', text: 'It is built.' }])));
+    await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a file that is removed and written anew under the same inode goes on being watched', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    await chat.bookkeeping();
+    const content = readFileSync(chat.path);
+    unlinkSync(chat.path);
+    writeFileSync(chat.path, content);
+    const session = watcher.transcripts.get(chat.sessionId);
+    await eventually(() => session?.mark?.mtimeMs === statSync(chat.path).mtimeMs, { what: 'the new file' });
+    await chat.bookkeeping();
+    await chat.kill();
+    await sessionWhen(watcher, chat, killed);
+  });
+
+  test('a file that a link outside the roots has taken the place of is neither read nor taken for it', async ({
+    start,
+    folders,
+  }) => {
+    const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
+    const chat = new Chat(folders.transcripts);
+    await chat.begin();
+    await armed(watcher, chat);
+    const outside = join(folders.root, 'outside.jsonl');
+    await writeFile(outside, (await readFile(chat.path, 'utf8')) + lines(chat.killed('b1')));
+    await rm(chat.path);
+    await symlink(outside, chat.path);
+    await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark === undefined, { what: 'the look' });
+    await appendFile(outside, lines(chat.killed('b1')));
+    const answer = await watcher.deliver(turnEnded(chat, {}, Date.now() + 1));
+    expect(answer.status).toBe(422);
+    expect(await watcher.store.find(chat.sessionId)).toMatchObject({ notice: undefined });
   });
 
   test('a kill written within milliseconds of another entry is seen all the same (chokidar drops its event)', async ({

@@ -137,6 +137,18 @@ describe('R49: a turn end that never came', () => {
     expect(await evaluations(redis, 'notice')).toEqual([]);
   });
 
+  test('one whose beginning a program took that kept no index of such sessions', async ({ start, folders, redis }) => {
+    const before = await start();
+    const chat = new Chat(folders.transcripts);
+    await before.deliver(event('turn.started', chat, { cause: 'human' }));
+    await before.stop();
+    expect(await redis.client.del(`{${redis.tag}}:unwatched`)).toBe(1);
+    await chat.begin();
+    await chat.kill();
+    const watcher = await start({ tuning: RECONCILE });
+    await sessionWhen(watcher, chat, ({ state }) => state === 'killed');
+  });
+
   test.for([
     ['its transcript is still being written', { touched: true }],
     ['nothing was written since', { oldFile: true }],

@@ -37,7 +37,7 @@ describe('a punctual queue', () => {
 
   it('leaves every other job to the queue, and a kill that is due already', async () => {
     const subject = punctual(queue, speak);
-    const backstop = planBackstop('j', true, at);
+    const backstop = planBackstop('j', at);
     const sweep = planEvaluation(work, 'sweep', 'n', at);
     await subject.add(backstop.name, backstop.data, backstop.options);
     await subject.add(sweep.name, sweep.data, sweep.options);
