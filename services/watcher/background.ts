@@ -34,7 +34,7 @@ const COUNT_EVERY_MS = 60_000;
 const LOOK_AT_QUEUE_EVERY_MS = 5_000;
 /** How often sessions whose turn's end may be lost are looked for. */
 const RECONCILE_EVERY_MS = 60_000;
-/** At the start and now and then by every record: a watcher of before 0.2 may have taken a turn's beginning. */
+/** At the start and now and then by every record: a watcher of an earlier version may have taken a turn's beginning. */
 const RECONCILE_ALL_EVERY = 30;
 
 export function startBackground(parts: DeliveryParts, options: BackgroundOptions = {}): Background {

@@ -27,7 +27,7 @@ export const JOBS = {
   evaluate: z.object({
     ...base,
     path: z.string(),
-    /** `turn-end` is written by programs before 0.2 alone. */
+    /** `turn-end` is written by earlier versions alone. */
     why: z.enum(['turn-end', 'notice', 'clock', 'sweep', 'settings', 'confirm', 'start']),
     /** The hang this evaluation is for; without one a clean read ends it without asking Redis. */
     noticeId: z.string().optional(),

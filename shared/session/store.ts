@@ -83,7 +83,7 @@ export interface SessionStore {
   /**
    * Sessions without a watch whose newest event says that a turn began and none that it ended, and to which nothing has
    * happened for `beforeMs`, but something within `sinceMs`. In pages; closed, released and batch-mode ones are left out.
-   * `all`: by every record, not by the index of such sessions, which a program before 0.2 did not keep.
+   * `all`: by every record, not by the index of such sessions, which earlier versions did not keep.
    */
   unwatched(
     span: { sinceMs: number; beforeMs: number; all: boolean },
