@@ -24,6 +24,6 @@ export function gatherWrites(client: Redis): void {
       }
       return write(...args);
     };
-    stream.write = gather as typeof stream.write;
+    stream.write = gather;
   });
 }
