@@ -209,6 +209,7 @@ export interface TranscriptSource {
 }
 export interface TranscriptView {
   mark: FileMark;
+  /** The bytes are the view's: not to be kept after `close`. */
   readAt(offset: number, length: number): Promise<Buffer>;
   /** Whether the content is still at least as long as `mark` says; a source that cannot tell leaves it out. */
   isIntact?(): Promise<boolean>;

@@ -64,20 +64,25 @@ const viewOf = (descriptor: number, isQuick: boolean): TranscriptView | { unread
 };
 
 const fileView = (descriptor: number, mark: FileMark, isQuick: boolean): TranscriptView => {
-  let isFirst = true;
+  let lent: Buffer | undefined;
+  const quickly = (offset: number, length: number): Buffer => {
+    lent = lend(length);
+    let filled = 0;
+    while (filled < length) {
+      const bytesRead = readSync(descriptor, lent, filled, length - filled, offset + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return lent.subarray(0, filled);
+  };
   return {
     mark,
     async readAt(offset, length) {
-      const quick = isQuick && isFirst;
-      isFirst = false;
+      if (isQuick && lent === undefined) return quickly(offset, length);
       const buffer = Buffer.allocUnsafe(length);
       let filled = 0;
       while (filled < length) {
-        const rest = buffer.subarray(filled);
-        const position = offset + filled;
-        const bytesRead = quick
-          ? readSync(descriptor, rest, 0, rest.length, position)
-          : await readSome(descriptor, rest, position);
+        const bytesRead = await readSome(descriptor, buffer.subarray(filled), offset + filled);
         if (bytesRead === 0) break;
         filled += bytesRead;
       }
@@ -85,8 +90,27 @@ const fileView = (descriptor: number, mark: FileMark, isQuick: boolean): Transcr
     },
     // Asynchronous by contract: what these throw is a rejection.
     isIntact: async () => fstatSync(descriptor).size >= mark.size,
-    close: async () => closeSync(descriptor),
+    async close() {
+      // First, so that closing twice throws before a block could be lent twice.
+      closeSync(descriptor);
+      giveBack(lent);
+    },
   };
+};
+
+/**
+ * Blocks for the ends of files, each in the hands of one open view: a new one for every reading was most of what readings left
+ * to the garbage collector. What was read is not to be kept after the view is closed.
+ */
+const LENT_BYTES = 16 * 1_024;
+const MOST_KEPT = 64;
+const blocks: Buffer[] = [];
+
+const lend = (length: number): Buffer =>
+  length > LENT_BYTES ? Buffer.allocUnsafe(length) : (blocks.pop() ?? Buffer.allocUnsafeSlow(LENT_BYTES));
+
+const giveBack = (block: Buffer | undefined): void => {
+  if (block?.length === LENT_BYTES && blocks.length < MOST_KEPT) blocks.push(block);
 };
 
 const readSome = (descriptor: number, into: Buffer, position: number): Promise<number> =>
