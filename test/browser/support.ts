@@ -51,7 +51,7 @@ export const test = redisTest.extend<BrowserFixtures>({
   seed: async ({ redis }, use) => {
     await use(async (run) => {
       const client = createRedis({ url: redis.url, role: 'patient', name: 'seed', logger: silentLogger() });
-      const store = createSessionStore({ redis: client, tag: redis.tag, sessionTtlMs: 3_600_000, markTtlMs: 60_000 });
+      const store = createSessionStore({ redis: client, tag: redis.tag, sessionTtlMs: 86_400_000, markTtlMs: 60_000 });
       await run({ store, redis: client, tag: redis.tag });
       await closeRedis(client);
     });
