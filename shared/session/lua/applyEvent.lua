@@ -86,7 +86,7 @@ local function supersede()
     attempt.turnId = a.turnId
     local notice = decoded(rec.nt)
     changes.st = (notice == nil or notice.id == attempt.noticeId) and 'nudged' or 'killed'
-    trail(rec, 'nudged', nil, { attempt = attempt.id, provenBy = a.type })
+    trail(rec, 'nudged', nil, { attempt = attempt.id, provenBy = a.type, cid = attempt.cid })
   else
     return
   end

@@ -119,7 +119,7 @@ local try = auto and tries + 1 or manuals + 1
 local seed = table.concat({ rec.srv, a.id, a.noticeId, a.kind, try, auto and refusals or 0 }, '\n')
 local fresh = {
   id = redis.sha1hex(seed), kind = a.kind, noticeId = a.noticeId, generation = a.generation, try = try, phase = 'claimed',
-  owner = a.owner, leaseUntilMs = now + a.leaseMs, unknownBefore = false, claimedMs = now,
+  owner = a.owner, leaseUntilMs = now + a.leaseMs, unknownBefore = false, claimedMs = now, cid = a.cid,
 }
 changes.att = cjson.encode(fresh)
 changes.st = 'nudging'

@@ -70,7 +70,7 @@ local function trail(rec, kind, reason, detail)
   -- What has a correlation id is told with it: one id from the webhook to the nudge.
   if a.cid then
     detail = detail or {}
-    detail.cid = a.cid
+    detail.cid = detail.cid or a.cid
   end
   if detail then entry.detail = detail end
   local text = cjson.encode(entry)

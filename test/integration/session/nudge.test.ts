@@ -359,6 +359,17 @@ describe('what became of a call is recorded once', () => {
     },
   );
 
+  test('a nudge that its turn proves is told under the id of its hang, not of the webhook', async ({ redis }) => {
+    const chat = await armedChat(redis);
+    const claim = await chat.claim({ cid: 'of-the-hang' });
+    if (!claim.ok) throw new Error(claim.reason);
+    await chat.store.sending({ sessionId: chat.id, attemptId: claim.attemptId, owner: 'worker-1' }, 10_000);
+    await chat.turnStarted(7, { cause: 'recovery', turnId: 't-n' }, { cid: 'of-the-webhook' });
+    const trail = await chat.store.trail(chat.id);
+    expect(trail.find(({ kind }) => kind === 'nudged')?.detail).toMatchObject({ cid: 'of-the-hang' });
+    expect(trail.find(({ kind }) => kind === 'turn-started')?.detail).toMatchObject({ cid: 'of-the-webhook' });
+  });
+
   test('a reply makes it recovered, and the ids stay answered', async ({ redis }) => {
     const { chat, ref } = await sent(redis);
     await chat.store.settleNudge(ref, { outcome: 'accepted', detail: undefined });
