@@ -16,7 +16,7 @@ const paths = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
 it('files read at the same time, out of blocks that are used again, read as each does by itself', async () => {
   // Known from now on, wherever this is a local disk: the files are read without the thread pool then.
   for (const path of paths) isOnLocalDisk(join(path, '..'));
-  await vi.waitFor(() => expect(isOnLocalDisk(FOLDER)).toBe(true)).catch(() => undefined);
+  await vi.waitUntil(() => isOnLocalDisk(FOLDER), { timeout: 1_000 }).catch(() => undefined);
   const alone: ReadOutcome[] = [];
   const contexts = new Map<string, ReturnType<typeof contextOf>>();
   for (const path of paths) {
