@@ -36,6 +36,12 @@ export function chartsOfDay(
         of('Redis, used', ({ redisMb }) => redisMb),
       ],
     },
+    'day-commands': {
+      title: 'Redis commands through a day',
+      x,
+      y: 'commands a second, those inside scripts included',
+      series: [of('commands', ({ redisCommandsPerSecond }) => redisCommandsPerSecond)],
+    },
     'day-overshoot': {
       title: 'From kill to nudge beyond the debounce',
       x,
