@@ -4,7 +4,7 @@ import type { Counter, Log } from './ports.ts';
 /**
  * File events of single transcripts: an accelerator, never a condition (network mounts send none, inotify runs out).
  *
- * One system watch for each file, never a directory (chokidar#601: it would be heard of whole). The system's own events are
+ * One system watch for each file, never a directory, whose every file would be heard of. The system's own events are
  * used as they come, without chokidar: nothing of what that adds was used (of its `change` it drops each that follows another
  * within 50 ms, and a kill often follows another entry within milliseconds), and it cost most of what an append costs here.
  */

@@ -63,7 +63,10 @@ export type Counter = (name: CounterName, labels?: Record<string, string>) => vo
 
 /** What the watcher counts by itself, with label and meaning; exposed with the prefix `chat_recovery_`. */
 export const COUNTERS = {
-  looks_total: { labels: ['result'], help: 'Transcripts read by what they showed.' },
+  looks_total: {
+    labels: ['result'],
+    help: 'Looks at transcripts by what they showed; glance: only what was appended, and nothing in it mattered.',
+  },
   observations_total: {
     labels: ['observation'],
     help: 'Chats that are dead in a way other than the hung signature, once for each session and generation.',

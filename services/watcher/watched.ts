@@ -34,7 +34,7 @@ export interface WatchedSession {
   standing: Standing | undefined;
   /** The file when it was last judged. */
   mark: FileMark | undefined;
-  /** It showed no notice then that is un-answered. */
+  /** It was not hung then and showed no notice that is un-answered; it may have been busy. */
   clean: boolean;
   /** The file when it was last glanced at and nothing of what had been appended since `mark` mattered. */
   glanced: FileMark | undefined;

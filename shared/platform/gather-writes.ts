@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
  * Commands of one turn of the event loop leave in one write.
  *
  * A write is a call to the system, and each wakes the server: with some 50 deliveries at once, one write for each was an eighth of
- * what a delivery cost the watcher and a third of what it cost Redis. ioredis' own way (automatic pipelines) keeps at most
+ * what a delivery cost the watcher and a quarter of what it cost Redis. ioredis' own way (automatic pipelines) keeps at most
  * one batch under way, so that one slow answer would hold up all others; this changes nothing but the moment of writing.
  */
 export function gatherWrites(client: Redis): void {

@@ -4,7 +4,7 @@ import { sessionIdSchema } from '#shared/session/events.js';
 /** Version in which each kind's payload is written. A kind that older workers do not know has one that they do not know either. */
 export const JOB_VERSION = { evaluate: 1, continue: 1, limbo: 1, backstop: 2 } as const;
 /** A job with a newer one is deferred for a newer worker. */
-export const NEWEST_JOB_VERSION = 2;
+export const NEWEST_JOB_VERSION = Math.max(...Object.values(JOB_VERSION));
 
 const v = z.int().min(1);
 

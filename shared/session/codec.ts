@@ -2,7 +2,10 @@ import type { Attempt, Notice, SessionRecord, SessionState } from './record.ts';
 import type { StateReason } from '#shared/trail/reasons.js';
 import type { TaskNotice } from '#shared/transcript/finding.js';
 
-/** The record's hash as Redis holds it: short field names, all text (lua/prelude.lua writes them). */
+/**
+ * The record's hash as Redis holds it: short field names, all text (lua/prelude.lua writes them). Of the fields that scripts
+ * alone read, `pts` holds the turns that earlier nudges started (claimNudge.lua, applyEvent.lua).
+ */
 export type RawRecord = Partial<Record<string, string>>;
 
 interface RawNotice {
@@ -16,7 +19,8 @@ interface RawNotice {
   restarted?: boolean;
 }
 type RawTask = Omit<TaskNotice, 'toolUseId'> & { toolUseId?: string };
-type RawAttempt = Omit<Attempt, 'outcome' | 'detail' | 'owner' | 'sentMs' | 'settledMs' | 'turnId'> & Partial<Attempt>;
+type RawAttempt = Omit<Attempt, 'outcome' | 'detail' | 'owner' | 'sentMs' | 'settledMs' | 'turnId' | 'cid'> &
+  Partial<Attempt>;
 
 /** Lua's cjson writes an empty list as `{}`. */
 export function list<T>(value: T[] | Record<string, never> | undefined): T[] {
@@ -73,6 +77,7 @@ function parseAttempt(text: string | undefined): Attempt | undefined {
     sentMs: raw.sentMs,
     settledMs: raw.settledMs,
     turnId: raw.turnId,
+    cid: raw.cid,
   };
 }
 

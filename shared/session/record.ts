@@ -81,6 +81,8 @@ export interface Attempt {
   settledMs: number | undefined;
   /** Turn that the session API named in its 202. */
   turnId: string | undefined;
+  /** Correlation id of the job that claimed it: what is told of the attempt later is told under it. */
+  cid: string | undefined;
 }
 
 /** One session's record. Times are Redis time unless named `…EventMs` (the chat server's clock). */

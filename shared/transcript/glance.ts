@@ -12,7 +12,7 @@ const ESCAPED = /\\u00[2-7]/;
  * notification or a part of one, else `undefined`, which says only that it must be read.
  *
  * No chat becomes hung by anything but a notification, and each of them has its name in it (SPEC §5). It counts only where the
- * judged part ended with a line end: what is appended to half a line may complete one. A tenth of what a reading costs.
+ * judged part ended with a line end: what is appended to half a line may complete one.
  */
 export const glance = async (
   source: TranscriptSource,

@@ -99,8 +99,8 @@ const fileView = (descriptor: number, mark: FileMark, isQuick: boolean): Transcr
 };
 
 /**
- * Blocks for the ends of files, each in the hands of one open view: a new one for every reading was most of what readings left
- * to the garbage collector. What was read is not to be kept after the view is closed.
+ * Blocks for the ends of files, each in the hands of one open view, so that a reading leaves none to the garbage collector.
+ * What was read is not to be kept after the view is closed.
  */
 const LENT_BYTES = 16 * 1_024;
 const MOST_KEPT = 64;

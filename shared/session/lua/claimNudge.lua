@@ -1,6 +1,6 @@
 -- The only way to a nudge: every guard that Redis can check, and the counter raised, in one step.
 -- a: id, kind, noticeId, generation, owner, leaseMs, nudgesInTranscript, humanPromptId?, humanSinceNudge,
---    limits { maxNudgesPerHour, maxConcurrent, slotMs }
+--    cid?, limits { maxNudgesPerHour, maxConcurrent, slotMs }
 -- returns { ok = true, attemptId, try, maxRetries, phase, resumed, unknownBefore }
 --      or { ok = false, reason, retryAtMs?, attemptId? }
 local HOUR_MS = 3600000

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { SystemWatcher } from '../../../services/watcher/file-watch.ts';
 import { eventually } from '../../support/events.ts';
 import { Chat, lines } from './chat.ts';
-import { describe, expect, sessionWhen, test, turnEnded, vi, type RunningWatcher } from './harness.ts';
+import { describe, expect, sessionWhen, test, turnEnded, vi, type Folders, type RunningWatcher } from './harness.ts';
 import { evaluations, waitingJobs } from './queue-jobs.ts';
 
 /** An armed chat whose file is watched and was looked at. No sweep comes to help. */
@@ -13,6 +13,14 @@ async function armed(watcher: RunningWatcher, chat: Chat, data: Record<string, u
   await watcher.background.caughtUp;
   expect((await watcher.deliver(turnEnded(chat, data))).status).toBe(202);
   await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark !== undefined, { what: 'the first look' });
+}
+
+/** A chat with a first exchange, armed. */
+async function armedChat(watcher: RunningWatcher, folders: Folders): Promise<Chat> {
+  const chat = new Chat(folders.transcripts);
+  await chat.begin();
+  await armed(watcher, chat);
+  return chat;
 }
 
 const killed = (session: { state: string }) => session.state === 'killed';
@@ -24,9 +32,7 @@ describe('file events', () => {
     redis,
   }) => {
     const watcher = await start({ env: { PADDOCK_RECOVERY_AUTODRIVE: '1', PADDOCK_RECOVERY_DEBOUNCE_MS: '7000' } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
 
     await chat.kill();
 
@@ -44,9 +50,7 @@ describe('file events', () => {
 
   test('with automatic recovery off the kill is surfaced and nothing is planned', async ({ start, folders, redis }) => {
     const watcher = await start();
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     await chat.kill();
     await sessionWhen(watcher, chat, killed);
     expect(await evaluations(redis, 'notice')).toEqual([]);
@@ -66,9 +70,7 @@ describe('file events', () => {
 
   test('a limbo time-out is planned once for a notice', async ({ start, folders, redis }) => {
     const watcher = await start({ env: { PADDOCK_RECOVERY_LIMBO_MS: '60000' } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     await chat.kill();
     await sessionWhen(watcher, chat, killed);
     await chat.bookkeeping();
@@ -84,9 +86,7 @@ describe('file events', () => {
 
   test('a reply clears the notice', async ({ start, folders }) => {
     const watcher = await start();
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     await chat.kill();
     await sessionWhen(watcher, chat, killed);
     await chat.nudgeAndReply();
@@ -97,9 +97,7 @@ describe('file events', () => {
 
   test('changes that mean nothing ask nothing of Redis', async ({ start, folders }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const seenSize = (): number => {
       const session = watcher.transcripts.get(chat.sessionId);
       return (session?.glanced ?? session?.mark)?.size ?? 0;
@@ -121,9 +119,7 @@ describe('file events', () => {
     redis,
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 20 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const session = watcher.transcripts.get(chat.sessionId);
     await chat.bookkeeping();
     await eventually(() => session?.glanced !== undefined, { what: 'the glance' });
@@ -140,9 +136,7 @@ describe('file events', () => {
     redis,
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 20 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const session = watcher.transcripts.get(chat.sessionId);
     const step = async () => {
       const before = session?.mark?.size ?? 0;
@@ -170,9 +164,7 @@ describe('file events', () => {
     folders,
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     await chat.bookkeeping();
     const content = readFileSync(chat.path);
     unlinkSync(chat.path);
@@ -189,9 +181,7 @@ describe('file events', () => {
     folders,
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const outside = join(folders.root, 'outside.jsonl');
     await writeFile(outside, (await readFile(chat.path, 'utf8')) + lines(chat.killed('b1')));
     await rm(chat.path);
@@ -209,9 +199,7 @@ describe('file events', () => {
   }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
     for (let round = 0; round < 5; round += 1) {
-      const chat = new Chat(folders.transcripts);
-      await chat.begin();
-      await armed(watcher, chat);
+      const chat = await armedChat(watcher, folders);
       await chat.bookkeeping();
       await eventually(() => watcher.transcripts.get(chat.sessionId)?.mark !== undefined);
       await chat.kill();
@@ -221,9 +209,7 @@ describe('file events', () => {
 
   test('R47: a file replaced by rename goes on being watched', async ({ start, folders }) => {
     const watcher = await start({ tuning: { sweepEveryMs: 60_000 } });
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const inode = watcher.transcripts.get(chat.sessionId)?.mark?.ino;
     // Within moments of another change: chokidar misses that, and is silent from then on.
     await chat.bookkeeping();
@@ -263,9 +249,7 @@ describe('file events', () => {
     folders,
   }) => {
     const watcher = await start();
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     const content = await readFile(chat.path, 'utf8');
     await rm(chat.path);
     await sessionWhen(watcher, chat, (body) => body.state === 'transcript-missing');
@@ -277,9 +261,7 @@ describe('file events', () => {
   test('a file that is replaced, removed and back within moments goes on being watched', async ({ start, folders }) => {
     const watcher = await start();
     for (let round = 0; round < 3; round += 1) {
-      const chat = new Chat(folders.transcripts);
-      await chat.begin();
-      await armed(watcher, chat);
+      const chat = await armedChat(watcher, folders);
       const content = await readFile(chat.path, 'utf8');
       await chat.replaceByRename(content);
       await rm(chat.path);
@@ -295,9 +277,7 @@ describe('file events', () => {
 
   test('the end of a watch takes its file watch with it', async ({ start, folders }) => {
     const watcher = await start();
-    const chat = new Chat(folders.transcripts);
-    await chat.begin();
-    await armed(watcher, chat);
+    const chat = await armedChat(watcher, folders);
     expect(watcher.transcripts.counts()).toEqual({ sessions: 1, files: 1, owed: 0 });
     expect((await watcher.call(`/v1/sessions/${chat.sessionId}/watch`, { method: 'DELETE' })).status).toBe(204);
     expect(watcher.transcripts.counts()).toEqual({ sessions: 0, files: 0, owed: 0 });

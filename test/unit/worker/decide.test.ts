@@ -87,6 +87,7 @@ const refused = record({
     sentMs: NOW,
     settledMs: NOW,
     turnId: undefined,
+    cid: undefined,
   },
 });
 
